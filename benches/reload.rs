@@ -14,7 +14,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use passerelle_connector::one_time_code::NoCodeStore;
 use passerelle_connector::{ConfiguredConnector, SandboxMode};
 use passerelle_egress::http_client_pool::HttpClientPool;
 use passerelle_jose::UpstreamKeys;
@@ -116,8 +115,7 @@ fn main() {
         upstream_keys: Arc::new(ArcSwap::from_pointee(UpstreamKeys::empty())),
         sandbox: SandboxMode::Off,
         http_clients: HttpClientPool::default(),
-        code_store: Arc::new(NoCodeStore),
-        wallet_requests: Arc::new(NoCodeStore),
+        store: passerelle_store::LateStore::default(),
     };
     let build = |configured: &ConfiguredConnector| {
         passerelle_connector::build(configured, context.clone())

@@ -38,6 +38,7 @@ impl ErrorsCommand {
     /// # Errors
     /// Returns an error if the code is not in the catalogue.
     pub fn run(self) -> CommandResult {
+        passerelle_server::install_extensions();
         let unknown = |code: &str| {
             format!("{code} is not an error code of this version: `passerelle errors` lists all")
         };
@@ -64,7 +65,7 @@ impl MetricsCommand {
     /// # Errors
     /// Returns an error if the metrics can't be declared.
     pub fn run(self) -> CommandResult {
-        let metrics = passerelle_telemetry::Metrics::new()?;
+        let metrics = passerelle_server::declare_metrics(passerelle_server::KINDS.extensions)?;
         if self.json {
             print_json(&metrics.declared())?;
         } else if self.markdown {

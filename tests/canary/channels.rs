@@ -18,7 +18,6 @@ use josekit::jwk::alg::ec::EcCurve;
 use passerelle_protocol::env::Env;
 use passerelle_server::explain;
 use passerelle_settings::Environment;
-use passerelle_web::endpoint::RouteTable;
 use passerelle_web::outer_middleware::OuterMiddleware;
 use passerelle_web::{SandboxRoutes, routes};
 use url::form_urlencoded::{Serializer, byte_serialize};

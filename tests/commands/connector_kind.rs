@@ -11,7 +11,6 @@ use passerelle_config::check_context::CheckContext;
 use passerelle_config::kinds::Kinds;
 use passerelle_connector::diagnostic::{DiagnosticStatus, HubEndpoints, RegistrationParameter};
 use passerelle_connector::kind_settings::{ConnectorKindFormat, KindCheck, KindSettings};
-use passerelle_connector::one_time_code::NoCodeStore;
 use passerelle_connector::{
     self, ConfiguredConnector, Connector, ConnectorContext, ConnectorError, ConnectorKind,
     SandboxMode,
@@ -175,8 +174,7 @@ fn build(configured: &ConfiguredConnector) -> Arc<dyn Connector> {
         sandbox: SandboxMode::Off,
         http_clients: HttpClientPool::default(),
         metrics: None,
-        code_store: Arc::new(NoCodeStore),
-        wallet_requests: Arc::new(NoCodeStore),
+        store: passerelle_store::LateStore::default(),
     };
     passerelle_connector::build(configured, context)
         .unwrap_or_else(|fault| panic!("{}", fault.message))

@@ -8,8 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use passerelle_protocol::catalogue::ErrorCode;
-use passerelle_telemetry::{MetricType, Metrics, markdown_page};
+use passerelle_protocol::catalogue::{ErrorCode, render_markdown};
+use passerelle_server::{KINDS, declare_metrics, install_extensions};
+use passerelle_telemetry::{MetricType, markdown_page};
 use serde::Deserialize;
 
 mod faults;
@@ -32,7 +33,7 @@ const COLUMNS: u32 = 24;
 
 /// Returns the labels of each metric, by the name that a query uses.
 fn declared_labels() -> BTreeMap<String, BTreeSet<String>> {
-    let metrics = Metrics::new().unwrap();
+    let metrics = declare_metrics(KINDS.extensions).unwrap();
     let mut all = BTreeMap::from([(PROMETHEUS_METRIC.to_owned(), BTreeSet::new())]);
     for metric in metrics.declared() {
         let labels: BTreeSet<String> = metric.labels.iter().cloned().collect();
@@ -84,8 +85,9 @@ fn unknown_among(declared: &BTreeMap<String, BTreeSet<String>>, expression: &str
     faults.extend(
         lost.map(|label| format!("groups by `{label}`, a label that none of its metrics has")),
     );
+    install_extensions();
     let codes = expression.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| is_code(word));
-    let gone = codes.filter(|code| !ErrorCode::ALL.iter().any(|known| known.entry().code == *code));
+    let gone = codes.filter(|code| ErrorCode::find(code).is_none());
     faults
         .extend(gone.map(|code| format!("names the error {code}, which is not in the catalogue")));
     faults
@@ -160,12 +162,23 @@ fn each_dashboard_has_its_own_uid_and_links_to_the_others() {
 
 #[test]
 fn the_reference_is_what_the_program_prints() {
-    let metrics = Metrics::new().unwrap();
+    let metrics = declare_metrics(KINDS.extensions).unwrap();
     let written =
         fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/metrics.md")).unwrap();
     assert!(
         written == markdown_page(metrics.declared()),
         "docs/metrics.md is outdated: passerelle metrics --markdown > docs/metrics.md"
+    );
+}
+
+#[test]
+fn the_list_of_errors_is_what_the_program_prints() {
+    install_extensions();
+    let written =
+        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/errors.md")).unwrap();
+    assert!(
+        written == render_markdown(),
+        "docs/errors.md is outdated: passerelle errors --markdown > docs/errors.md"
     );
 }
 

@@ -35,7 +35,7 @@ impl ActionForm {
         let body = read_body(payload).await?;
         let form = Self(url::form_urlencoded::parse(&body).into_owned().collect());
         let sent = form.field("form_token");
-        csrf::verify_form(request, key, FormPurpose::AdminAction, "", sent)?;
+        csrf::verify_form(request, key, FormPurpose::ADMIN_ACTION, "", sent)?;
         Ok(form)
     }
 

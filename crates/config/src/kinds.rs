@@ -9,11 +9,12 @@ use serde_json::Value;
 
 use super::model::{RegisterConfig, Settings, StoreConfig};
 use passerelle_connector::kind_settings::ConnectorKindFormat;
+use passerelle_extension::Extension;
 use passerelle_settings::{
     ConfiguredTable, Diagnostic, KindTable, SecretContext, SourceFile, TableKind,
 };
 
-/// The kinds of stores, registers and connectors that a program knows.
+/// The kinds of stores, registers and connectors that a program knows, and its extensions.
 #[derive(Clone, Copy, Default)]
 pub struct Kinds {
     /// Kinds of `[store.<name>]`.
@@ -22,6 +23,15 @@ pub struct Kinds {
     pub registers: &'static [TableKind],
     /// Kinds of `[kind.<name>]` of a connector's file.
     pub connectors: &'static [ConnectorKindFormat],
+    /// Optional crates.
+    pub extensions: &'static [Extension],
+}
+
+impl Kinds {
+    /// Adds what the extensions add to the catalogues of the program.
+    pub(super) fn install_extensions(self) {
+        self.extensions.iter().for_each(Extension::install);
+    }
 }
 
 /// The tables of the settings file whose kind the program chooses.

@@ -30,6 +30,7 @@ use super::watching::reloadable_files::{self, ReloadableFiles};
 use passerelle_admin::operator_accounts::PrivateListenerAccess;
 use passerelle_connector::kind_settings::SupportedKinds;
 use passerelle_connector::{ConfiguredConnector, SandboxMode};
+use passerelle_extension::Extension;
 use passerelle_federation::Federation;
 use passerelle_federation::connector_rules::ConnectorOrder;
 use passerelle_protocol::acr::Platform;
@@ -81,6 +82,8 @@ pub struct LoadedConfig {
     pub unverified_connectors: Vec<Diagnostic>,
     /// Problems of files that this start does without and that only a restart reads again.
     pub startup_diagnostics: Vec<Diagnostic>,
+    /// The optional crates of the program.
+    pub extensions: &'static [Extension],
 }
 
 /// Reads and checks the configuration in `folder`, whose tables may be of these kinds.
@@ -120,6 +123,7 @@ fn load_all_files(
     kinds: Kinds,
     problems: &mut Vec<Diagnostic>,
 ) -> Option<LoadedConfig> {
+    kinds.install_extensions();
     let schema = settings_schema(kinds);
     let main = SourceFile::read(&folder.join("passerelle.toml"))
         .map_err(|problem| problems.push(problem))
@@ -177,7 +181,8 @@ fn load_all_files(
     let loaded = assemble(load_context, (&main, checked), files, theme?, warnings)
         .map_err(|problem| problems.push(problem))
         .ok()?;
-    Some(LoadedConfig { register, store, exposed_secrets, certificates, ..loaded })
+    let extensions = kinds.extensions;
+    Some(LoadedConfig { register, store, exposed_secrets, certificates, extensions, ..loaded })
 }
 
 /// Returns the warnings about the files of service providers and of connectors.
@@ -286,6 +291,7 @@ fn assemble(
     let unverified_connectors = files.unverified_connectors();
     let issuer = format!("{}{}", settings.base_url, path::ISSUER);
     Ok(LoadedConfig {
+        extensions: &[],
         settings,
         base_url,
         issuer,

@@ -43,8 +43,6 @@ pub mod sandbox_form;
 pub mod testing;
 pub mod unusable_settings;
 mod userinfo_request;
-pub mod wallet_page;
-pub mod wallet_request_store;
 
 use std::sync::Arc;
 

@@ -1,5 +1,6 @@
 //! Decorator that maps the claims of a connector of any kind.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -12,7 +13,6 @@ use super::error::ConnectorError;
 use super::hub_page::PasswordPage;
 use super::port::Connector;
 use super::sandbox_form::SandboxForm;
-use super::wallet_page::WalletPage;
 use passerelle_federation::identity::mapping::Mapping;
 use passerelle_federation::login::upstream::{
     Authentication, AuthorizationRedirect, CallbackParams, EndSessionRequest, LoginAttempt,
@@ -138,8 +138,8 @@ impl Connector for MappedConnector {
         self.connector.password_page()
     }
 
-    fn wallet_page(&self) -> Option<&dyn WalletPage> {
-        self.connector.wallet_page()
+    fn own_pages(&self) -> Option<&dyn Any> {
+        self.connector.own_pages()
     }
 
     fn sandbox_form(&self) -> Option<&dyn SandboxForm> {

@@ -2,13 +2,12 @@
 //! callback, like an authorization code (RFC 6749 §4.1.2; RFC 9700 §4.5).
 //!
 //! A code works once, within a minute, for one attempt at one connector. The callback may arrive at
-//! another node, so values are in a shared store behind [`CodeStore`].
+//! another node, so values are in the hub's store, which encrypts those that leave the process. Keys reveal
+//! nothing.
 
 use std::marker::PhantomData;
-use std::sync::Arc;
 use std::time::Duration;
 
-use async_trait::async_trait;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -17,78 +16,29 @@ use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::digest;
 use passerelle_protocol::env::{Env, Timestamp};
 use passerelle_protocol::ids::ConnectorId;
+use passerelle_store::{LateStore, NewRecord, RecordKey, RecordKind, StoreError, TakeOutcome};
 
 const CODE_LIFETIME: Duration = Duration::from_secs(60);
 
-/// Store of the values behind codes, shared by all hubs. Values contain identities, so a store
-/// encrypts those that leave the process. Keys reveal nothing.
-#[async_trait]
-pub trait CodeStore: Send + Sync {
-    /// Stores a value until `until`.
-    ///
-    /// # Errors
-    /// Returns an error if the value was not stored, as far as the store can know.
-    async fn insert(
-        &self,
-        key: &str,
-        value: Vec<u8>,
-        until: Timestamp,
-        now: Timestamp,
-    ) -> Result<(), CodeStoreError>;
+/// How long a used code is remembered, so that a repeated store call finds its own result.
+const SPENT_CODE_RETENTION: Duration = Duration::from_secs(10);
 
-    /// Removes and returns a value. At most one concurrent caller succeeds; returns `None` if the
-    /// key is unknown, expired or already taken.
-    ///
-    /// # Errors
-    /// `Unavailable`. The value may have been removed nevertheless.
-    async fn take(&self, key: &str, now: Timestamp) -> Result<Option<Vec<u8>>, CodeStoreError>;
-}
-
-/// Code store that rejects every code, for connectors that are only checked.
-#[derive(Clone, Copy, Debug)]
-pub struct NoCodeStore;
-
-#[async_trait]
-impl CodeStore for NoCodeStore {
-    async fn insert(
-        &self,
-        _: &str,
-        _: Vec<u8>,
-        _: Timestamp,
-        _: Timestamp,
-    ) -> Result<(), CodeStoreError> {
-        Err(CodeStoreError::Unavailable("logins are not possible in a check".to_owned()))
-    }
-
-    async fn take(&self, _: &str, _: Timestamp) -> Result<Option<Vec<u8>>, CodeStoreError> {
-        Ok(None)
-    }
-}
-
-/// Error of a code store.
-#[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
-pub enum CodeStoreError {
-    /// Too many codes are stored; a retry in a minute may succeed.
-    #[error("too many unused one-time codes are stored")]
-    Full,
-    #[error("the store of one-time codes is unavailable: {0}")]
-    Unavailable(String),
-}
-
-impl From<CodeStoreError> for ConnectorError {
-    fn from(error: CodeStoreError) -> Self {
+impl From<StoreError> for ConnectorError {
+    fn from(error: StoreError) -> Self {
         let code = match error {
-            CodeStoreError::Full => ErrorCode::IdpBusy,
-            CodeStoreError::Unavailable(_) => ErrorCode::StoreUnavailable,
+            StoreError::Full => ErrorCode::IdpBusy,
+            StoreError::Exists | StoreError::Revoked | StoreError::Unavailable(_) => {
+                ErrorCode::StoreUnavailable
+            }
         };
-        Self::new(code, error.to_string())
+        Self::new(code, format!("the result of the login can't be stored: {error}"))
     }
 }
 
 /// One-time codes of one connector.
 pub struct OneTimeCodes<T> {
     connector: ConnectorId,
-    store: Arc<dyn CodeStore>,
+    store: LateStore,
     values: PhantomData<fn(T) -> T>,
 }
 
@@ -101,7 +51,7 @@ struct StoredCode<S, T> {
 
 impl<T: Serialize + DeserializeOwned> OneTimeCodes<T> {
     /// Returns the codes of `connector`, kept in `store`.
-    pub fn new(connector: &ConnectorId, store: Arc<dyn CodeStore>) -> Self {
+    pub fn new(connector: &ConnectorId, store: LateStore) -> Self {
         Self { connector: connector.clone(), store, values: PhantomData }
     }
 
@@ -109,7 +59,7 @@ impl<T: Serialize + DeserializeOwned> OneTimeCodes<T> {
     ///
     /// # Errors
     /// Returns an error if the value was not stored.
-    pub async fn issue(&self, state: &str, value: &T, env: &Env) -> Result<String, CodeStoreError> {
+    pub async fn issue(&self, state: &str, value: &T, env: &Env) -> Result<String, StoreError> {
         self.issue_for(CODE_LIFETIME, state, value, env).await
     }
 
@@ -123,11 +73,12 @@ impl<T: Serialize + DeserializeOwned> OneTimeCodes<T> {
         state: &str,
         value: &T,
         env: &Env,
-    ) -> Result<String, CodeStoreError> {
+    ) -> Result<String, StoreError> {
         let (code, now) = (env.entropy().token(), env.now());
         let bytes = serde_json::to_vec(&StoredCode { state, value })
-            .map_err(|error| CodeStoreError::Unavailable(error.to_string()))?;
-        self.store.insert(&self.storage_key(&code), bytes, now + lifetime, now).await?;
+            .map_err(|error| StoreError::Unavailable(error.to_string()))?;
+        let draft = NewRecord::new(bytes, now + lifetime);
+        self.store.get()?.insert(self.record_key(&code), draft, now).await?;
         Ok(code)
     }
 
@@ -147,24 +98,33 @@ impl<T: Serialize + DeserializeOwned> OneTimeCodes<T> {
                 "the code is unknown, used, expired or from another attempt",
             )
         };
-        let bytes = self.store.take(&self.storage_key(code), now).await?.ok_or_else(rejected)?;
+        let (store, key) = (self.store.get()?, self.record_key(code));
+        let taken = store.take(&key, Vec::new(), now + SPENT_CODE_RETENTION, now).await?;
+        let TakeOutcome::Taken(record) = taken else { return Err(rejected()) };
+        // Redis keeps the taken record behind the tombstone, and it contains an identity. If the
+        // removal fails, it expires.
+        let _removed = store.remove(&key).await;
         let stored: StoredCode<String, T> =
-            serde_json::from_slice(&bytes).map_err(|_| rejected())?;
+            serde_json::from_slice(&record.value).map_err(|_| rejected())?;
         if stored.state == state { Ok(stored.value) } else { Err(rejected()) }
     }
 
     /// Includes the connector, as all connectors share the store: a code must not work at a
     /// connector with a higher level.
-    fn storage_key(&self, code: &str) -> String {
-        digest::base64url(&digest::sha256(format!("{}\n{code}", self.connector).as_bytes()))
+    fn record_key(&self, code: &str) -> RecordKey {
+        let name = digest::sha256_base64url(&format!("{}\n{code}", self.connector));
+        RecordKey { kind: RecordKind::LOGIN_PAGE_CODE, name: name.into() }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::{Arc, Barrier};
+
     use super::*;
-    use crate::testing::code_store::code_store;
+    use crate::testing::connectors::store_with;
     use passerelle_protocol::testing::env::{ManualClock, SeededEntropy};
+    use passerelle_store::testing::store_conformance::ample_capacities;
 
     fn env() -> (Arc<ManualClock>, Env) {
         let clock = Arc::new(ManualClock::at(Timestamp::from_seconds(1000)));
@@ -185,7 +145,7 @@ mod tests {
     #[tokio::test]
     async fn a_code_works_once_in_its_minute_for_its_own_attempt() {
         let (clock, env) = env();
-        let codes = OneTimeCodes::new(&"one".into(), code_store());
+        let codes = OneTimeCodes::new(&"one".into(), store_with(ample_capacities()));
         let code = codes.issue("s1", &1, &env).await.unwrap();
         assert_eq!(redeem(&codes, "guess", "s1", &env).await, REJECTED);
         assert_eq!(
@@ -205,9 +165,9 @@ mod tests {
     #[tokio::test]
     async fn a_code_of_one_connector_is_rejected_at_another_with_a_higher_level() {
         let (_, env) = env();
-        let store = code_store();
+        let store = store_with(ample_capacities());
         let (low, high) = (
-            OneTimeCodes::new(&"low".into(), Arc::clone(&store)),
+            OneTimeCodes::new(&"low".into(), store.clone()),
             OneTimeCodes::new(&"high".into(), store),
         );
         let code = low.issue("s1", &1, &env).await.unwrap();
@@ -217,5 +177,42 @@ mod tests {
             Ok(1),
             "an attempt elsewhere does not use up the code"
         );
+    }
+
+    #[tokio::test]
+    async fn a_code_presented_to_two_hubs_at_once_is_used_at_one() {
+        let (_, env) = env();
+        let codes = Arc::new(OneTimeCodes::new(&"one".into(), store_with(ample_capacities())));
+        for round in 0..500 {
+            let code = codes.issue("s1", &1_u32, &env).await.unwrap();
+            let start = Arc::new(Barrier::new(2));
+            let redeeming = || {
+                let runtime = tokio::runtime::Handle::current();
+                let (codes, code, env) = (Arc::clone(&codes), code.clone(), env.clone());
+                let start = Arc::clone(&start);
+                tokio::task::spawn_blocking(move || {
+                    start.wait();
+                    runtime.block_on(redeem(&codes, &code, "s1", &env)).is_ok()
+                })
+            };
+            let (one, other) = (redeeming(), redeeming());
+            let won = [one.await.unwrap(), other.await.unwrap()].into_iter().filter(|won| *won);
+            assert_eq!(won.count(), 1, "round {round}");
+        }
+    }
+
+    #[tokio::test]
+    async fn without_a_store_codes_fail_and_unused_codes_take_bounded_memory() {
+        let (clock, env) = env();
+        let away = OneTimeCodes::new(&"one".into(), LateStore::default());
+        assert!(matches!(away.issue("s1", &1_u32, &env).await, Err(StoreError::Unavailable(_))));
+        assert_eq!(redeem(&away, "code", "s1", &env).await, Err(ErrorCode::StoreUnavailable));
+        let one_code = ample_capacities().with_records(RecordKind::LOGIN_PAGE_CODE, 1);
+        let codes = OneTimeCodes::new(&"one".into(), store_with(one_code));
+        let code = codes.issue("s1", &1, &env).await.unwrap();
+        assert_eq!(codes.issue("s1", &2, &env).await, Err(StoreError::Full));
+        assert_eq!(redeem(&codes, &code, "s1", &env).await, Ok(1));
+        clock.advance(SPENT_CODE_RETENTION);
+        codes.issue("s1", &2, &env).await.expect("its capacity is free again");
     }
 }

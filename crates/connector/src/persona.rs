@@ -106,7 +106,7 @@ impl PersonaConnector {
         configured: &ConfiguredConnector,
         context: ConnectorContext,
     ) -> Result<Self, FieldDiagnostic> {
-        let ConnectorContext { env, sandbox, code_store, .. } = context;
+        let ConnectorContext { env, sandbox, store, .. } = context;
         let ConfiguredConnector { id, file, .. } = configured;
         if sandbox == SandboxMode::Off {
             let message = "is a sandbox, where anyone can sign in as anyone, but sandbox is off";
@@ -120,7 +120,7 @@ impl PersonaConnector {
         }
         Ok(Self {
             issuer: format!("urn:passerelle:sandbox:{id}"),
-            codes: OneTimeCodes::new(id, code_store),
+            codes: OneTimeCodes::new(id, store),
             id: id.clone(),
             env,
             personas: person::read_persons(kind.persons.as_deref())?,

@@ -1,5 +1,6 @@
 //! The trait [`Connector`], and what every kind needs to implement it.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
@@ -12,10 +13,7 @@ use super::diagnostic::{CheckDiagnostic, DiagnosisContext, SampleVerification};
 use super::dropped_claims::DroppedClaimRow;
 use super::error::ConnectorError;
 use super::hub_page::PasswordPage;
-use super::one_time_code::CodeStore;
 use super::sandbox_form::SandboxForm;
-use super::wallet_page::WalletPage;
-use super::wallet_request_store::WalletRequestStore;
 use passerelle_egress::http_client_pool::HttpClientPool;
 use passerelle_federation::login::upstream::{
     Authentication, AuthorizationRedirect, CallbackParams, EndSessionRequest, LoginAttempt,
@@ -25,6 +23,7 @@ use passerelle_jose::UpstreamKeys;
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::env::{Env, Timestamp};
 use passerelle_protocol::ids::Secret;
+use passerelle_store::LateStore;
 use passerelle_telemetry::Metrics;
 
 /// Adapter to one identity provider. Calls of several logins run concurrently.
@@ -139,8 +138,8 @@ pub trait Connector: Send + Sync {
         None
     }
 
-    /// Returns the presentation requests behind the hub's wallet page, for a kind that has one.
-    fn wallet_page(&self) -> Option<&dyn WalletPage> {
+    /// Returns the value that the handlers of the kind's own routes work with. They know its type.
+    fn own_pages(&self) -> Option<&dyn Any> {
         None
     }
 
@@ -162,8 +161,6 @@ pub struct ConnectorContext {
     pub http_clients: HttpClientPool,
     /// Counts claims that can't be mapped; `None` outside a running hub.
     pub metrics: Option<Arc<Metrics>>,
-    /// Stores the one-time codes of the hub's own login pages.
-    pub code_store: Arc<dyn CodeStore>,
-    /// Stores the requests that wallets have.
-    pub wallet_requests: Arc<dyn WalletRequestStore>,
+    /// Stores what a page of the hub passes on to the callback.
+    pub store: LateStore,
 }

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 
-use super::one_time_code::CodeStoreError;
 use passerelle_federation::assurance::Level;
+use passerelle_store::StoreError;
 
 /// Model of the sandbox page at `{base_url}/sandbox/{connector}`.
 #[async_trait]
@@ -19,7 +19,7 @@ pub trait SandboxForm: Send + Sync {
     /// `method` (repeatable) and `failure` (absent or empty for none). Other fields are ignored.
     ///
     /// # Errors
-    /// `InvalidField` if a field is missing or not among the options, `CodeStore` if the choice
+    /// `InvalidField` if a field is missing or not among the options, `Store` if the choice
     /// can't be stored.
     async fn submit_choice(&self, form: &[(String, String)]) -> Result<String, SandboxChoiceError>;
 }
@@ -50,5 +50,5 @@ pub enum SandboxChoiceError {
     #[error("the field {0} is missing, or its value is not one of the options")]
     InvalidField(&'static str),
     #[error("the choice can't be stored: {0}")]
-    CodeStore(#[from] CodeStoreError),
+    Store(#[from] StoreError),
 }

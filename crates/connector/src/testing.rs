@@ -9,6 +9,5 @@
     reason = "a test double fails its test by panicking"
 )]
 
-pub mod code_store;
 pub mod connectors;
 pub mod fake_idp;

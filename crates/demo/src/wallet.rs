@@ -110,7 +110,7 @@ impl DemoWallet {
             theme: &self.theme,
             base_path: "",
             notices: &[],
-            languages: Languages::built_in(),
+            languages: &Languages::built_in(),
             return_path: None,
         });
         let policy = format!(

@@ -137,7 +137,7 @@ impl Federation {
             discovery: Arc::default(),
             categories: Vec::new(),
             notices: Arc::default(),
-            languages: Arc::clone(Languages::built_in()),
+            languages: Languages::built_in(),
             remember_last: None,
             ask_email: false,
             no_account: None,

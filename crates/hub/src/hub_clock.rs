@@ -26,7 +26,7 @@ impl HubClock {
     /// it names the clock: the identity provider is not at fault, and its circuit stays closed.
     #[must_use]
     pub(crate) fn attribute_error(&self, error: ConnectorError) -> ConnectorError {
-        if !depends_on_clock(error.code) {
+        if !error.code.entry().depends_on_clock {
             return error;
         }
         let Some(skew) = self.common_skew() else { return error };
@@ -87,27 +87,6 @@ impl CommonSkew {
         let median = *seconds.get(seconds.len() / 2)?;
         Some(Self { providers: agreeing.len(), seconds: median })
     }
-}
-
-/// Returns whether a wrong clock of the hub can cause the error: of the identity provider's times,
-/// or of the times in the hub's own assertions.
-const fn depends_on_clock(code: ErrorCode) -> bool {
-    matches!(
-        code,
-        ErrorCode::IdTokenExpired
-            | ErrorCode::IdTokenFuture
-            | ErrorCode::IdTokenNotYet
-            | ErrorCode::IdTokenAuthTime
-            | ErrorCode::ReauthenticationNotProven
-            | ErrorCode::PromptLoginIgnored
-            | ErrorCode::UserinfoTime
-            | ErrorCode::IdpResponseClaims
-            | ErrorCode::IdpClientRefused
-            | ErrorCode::IdpPushRefused
-            | ErrorCode::WalletCredentialExpired
-            | ErrorCode::LogoutTokenTime
-            | ErrorCode::IdpCertificateTime
-    )
 }
 
 #[cfg(test)]

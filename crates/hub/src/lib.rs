@@ -25,6 +25,7 @@
 pub mod blocks;
 mod choices;
 mod connector;
+mod connector_pages;
 mod health;
 pub mod hub_clock;
 mod identify;
@@ -45,7 +46,6 @@ mod step_audit;
 mod steps;
 mod unauthenticated_logins;
 mod upstream_logouts;
-mod wallet;
 
 pub use choices::ChoiceEntry;
 pub use login_services::LoginServices;
@@ -58,6 +58,3 @@ pub use registry::Connectors;
 pub use sandbox::SandboxError;
 pub use sign_in::{PasswordCredentials, PasswordNotice, PasswordOutcome};
 pub use unauthenticated_logins::{UNREAD_LOGIN_LIFETIME, UnauthenticatedLogins};
-pub use wallet::{
-    ConfirmationCode, RequestedClaim, WalletConfirmation, WalletLink, WalletOffer, WalletResponse,
-};

@@ -1,9 +1,9 @@
 //! Sandbox pages for the web layer: what they offer, and the user's choice.
 
 use super::registry::Connectors;
-use passerelle_connector::one_time_code::CodeStoreError;
 use passerelle_connector::sandbox_form::{SandboxChoiceError, SandboxOffer};
 use passerelle_protocol::ids::ConnectorId;
+use passerelle_store::StoreError;
 
 /// Error returned for a choice that can't be used.
 #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
@@ -38,8 +38,8 @@ impl Connectors {
         let sandbox = connector.sandbox_form().ok_or(SandboxError::Unknown)?;
         sandbox.submit_choice(form).await.map_err(|error| match error {
             SandboxChoiceError::InvalidField(_) => SandboxError::Malformed,
-            SandboxChoiceError::CodeStore(CodeStoreError::Full) => SandboxError::Full,
-            SandboxChoiceError::CodeStore(CodeStoreError::Unavailable(_)) => SandboxError::NotSaved,
+            SandboxChoiceError::Store(StoreError::Full) => SandboxError::Full,
+            SandboxChoiceError::Store(_) => SandboxError::NotSaved,
         })
     }
 }

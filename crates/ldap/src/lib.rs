@@ -133,7 +133,7 @@ impl LdapConnector {
         let id = configured.id.clone();
         Ok(Self {
             issuer: format!("urn:passerelle:ldap:{id}"),
-            codes: OneTimeCodes::new(&id, context.code_store),
+            codes: OneTimeCodes::new(&id, context.store),
             id,
             settings: kind.clone(),
             metrics: context.metrics,

@@ -19,13 +19,13 @@ mod message_file;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Write};
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use fluent_bundle::concurrent::FluentBundle;
 use fluent_bundle::{FluentArgs, FluentResource};
 use unic_langid::{CharacterDirection, LanguageIdentifier};
 
-pub use built_in::{is_built_in, message_keys, message_variables};
+pub use built_in::{Catalogue, MessageTexts, add_extension, catalogue};
 pub use fluent_bundle::FluentValue;
 pub use message_file::MessageFile;
 
@@ -70,22 +70,24 @@ struct Language {
 impl Languages {
     /// Returns the built-in languages, with [`DEFAULT_LANGUAGE`] as the default.
     #[must_use]
-    pub fn built_in() -> &'static Arc<Self> {
-        static LANGUAGES: LazyLock<Arc<Languages>> =
-            LazyLock::new(|| Arc::new(Languages::new(DEFAULT_LANGUAGE, &[])));
-        &LANGUAGES
+    pub fn built_in() -> Arc<Self> {
+        catalogue().languages()
     }
 
     /// Creates the built-in languages and those of `files`. In one language, the last file that
     /// has a message wins. English is the default if there is no language `default`.
     #[must_use]
     pub fn new(default: &str, files: &[Arc<MessageFile>]) -> Self {
+        Self::from_catalogue(&catalogue(), default, files)
+    }
+
+    fn from_catalogue(built_in: &Catalogue, default: &str, files: &[Arc<MessageFile>]) -> Self {
         let mut tags: BTreeSet<&str> = files.iter().map(|file| file.language()).collect();
-        for tag in built_in::tags() {
+        for tag in built_in.tags() {
             tags.insert(tag);
         }
         let default_tag = if tags.contains(default) { default } else { FALLBACK_LANGUAGE };
-        let locale = |tag: &str| Locale::new(tag, default_tag, files);
+        let locale = |tag: &str| Locale::new(built_in, tag, default_tag, files);
         Self { locales: tags.iter().map(|tag| locale(tag)).collect(), default: locale(default_tag) }
     }
 
@@ -127,21 +129,24 @@ impl Languages {
 }
 
 impl Locale {
-    fn new(tag: &str, default_tag: &str, files: &[Arc<MessageFile>]) -> Self {
+    fn new(built_in: &Catalogue, tag: &str, default_tag: &str, files: &[Arc<MessageFile>]) -> Self {
         let identifier: LanguageIdentifier = tag.parse().unwrap_or_default();
         let mut bundle = FluentBundle::new_concurrent(vec![identifier.clone()]);
         // A built-in language is complete; a test proves it.
-        let layers: &[&str] =
-            if is_built_in(tag) { &[tag] } else { &[FALLBACK_LANGUAGE, default_tag, tag] };
+        let layers: &[&str] = if built_in.has_language(tag) {
+            &[tag]
+        } else {
+            &[FALLBACK_LANGUAGE, default_tag, tag]
+        };
         for layer in layers {
             let own = files.iter().filter(|file| file.language() == *layer);
-            let resources = built_in::resource(layer).into_iter().chain(own.map(|f| f.resource()));
+            let resources = built_in.resources(layer).chain(own.map(|f| f.resource()));
             for resource in resources {
                 bundle.add_resource_overriding(Arc::clone(resource));
             }
         }
         let mut own = files.iter().filter(|file| file.language() == tag);
-        let has_name = is_built_in(tag) || own.any(|file| file.contains(NAME_KEY));
+        let has_name = built_in.has_language(tag) || own.any(|file| file.contains(NAME_KEY));
         let (tag, default_tag) = (tag.to_owned(), default_tag.to_owned());
         let name = if has_name { format_message(&bundle, NAME_KEY, None) } else { tag.clone() };
         let direction = match identifier.character_direction() {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use fluent_bundle::FluentResource;
 use fluent_syntax::ast::{Entry, Expression, InlineExpression, Message, Pattern, PatternElement};
 
-use super::built_in::message_variables;
+use super::built_in::catalogue;
 use passerelle_settings::FieldDiagnostic;
 
 /// Characters of one message: the longest built-in one has a third of it.
@@ -72,7 +72,8 @@ fn check_entry(entry: &Entry<&str>) -> Vec<FieldDiagnostic> {
 
 fn check_message(message: &Message<&str>) -> Vec<FieldDiagnostic> {
     let key = message.id.name;
-    let Some(known) = message_variables(key) else {
+    let catalogue = catalogue();
+    let Some(known) = catalogue.message_variables(key) else {
         let fix = "compare it with the keys of docs/languages.md";
         return vec![FieldDiagnostic::new(key, "is not a message of the pages", fix)];
     };

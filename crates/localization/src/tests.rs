@@ -1,13 +1,15 @@
 //! Tests of negotiation, and of the messages of each built-in language.
 
 use std::path::Path;
+use std::sync::LazyLock;
 
-use super::built_in::variables;
+use super::built_in::{catalogue, variables};
 use super::message_file::{Placeable, placeables};
 use super::*;
 
 fn languages() -> &'static Languages {
-    Languages::built_in()
+    static LANGUAGES: LazyLock<Arc<Languages>> = LazyLock::new(Languages::built_in);
+    &LANGUAGES
 }
 
 fn file(language: &str, text: &str) -> Arc<MessageFile> {
@@ -102,7 +104,8 @@ fn every_folder_of_messages_is_a_built_in_language() {
 
 #[test]
 fn no_built_in_language_has_a_syntax_error_a_missing_or_an_unknown_message() {
-    let expected: Vec<&str> = message_keys().collect();
+    let catalogue = catalogue();
+    let expected: Vec<&str> = catalogue.message_keys().collect();
     assert!(expected.len() > 200);
     for (tag, text) in built_in_texts() {
         let parsed = fluent_syntax::parser::parse(text.as_str());
@@ -117,11 +120,12 @@ fn no_built_in_language_has_a_syntax_error_a_missing_or_an_unknown_message() {
 
 #[test]
 fn every_built_in_language_shows_the_same_values() {
+    let catalogue = catalogue();
     // An amount may be in the words of a variant: `[one] one account`.
     let amounts = ["total", "minutes"];
     for (tag, text) in built_in_texts() {
         for (key, mut names) in variables(&FluentResource::try_new(text).unwrap()) {
-            let mut expected = message_variables(&key).unwrap().clone();
+            let mut expected = catalogue.message_variables(&key).unwrap().clone();
             for amount in amounts {
                 names.remove(amount);
                 expected.remove(amount);
@@ -134,9 +138,10 @@ fn every_built_in_language_shows_the_same_values() {
 /// Titles and buttons have little room: on a phone, two lines of a button hold some 70 characters.
 #[test]
 fn no_built_in_title_or_button_is_much_longer_than_the_english_one() {
+    let catalogue = catalogue();
     let english = languages().find("en").unwrap();
     for locale in languages().locales() {
-        for key in message_keys() {
+        for key in catalogue.message_keys() {
             let short =
                 key.ends_with("-title") || key.ends_with("-go") || key.starts_with("action-");
             let (text, model) = (locale.text(key), english.text(key));

@@ -12,7 +12,7 @@ use super::credential::{
 };
 use super::settings::CredentialSettings;
 use super::trust::IssuerCertificate;
-use passerelle_connector::wallet_page::RequestedClaim;
+use super::wallet_page::RequestedClaim;
 use passerelle_federation::identity::mapping::ClaimPath;
 
 /// Begins the pin of an issuer by the SHA-256 of its certificate, as base64url.

@@ -1,8 +1,8 @@
 //! Checks a connector to wallets, for `passerelle check connector`.
 
 use super::WalletConnector;
+use super::wallet_page::RequestedClaim;
 use passerelle_connector::diagnostic::{CheckDiagnostic, DiagnosisContext};
-use passerelle_connector::wallet_page::RequestedClaim;
 use passerelle_egress::certificates::MIN_CERTIFICATE_DAYS;
 use passerelle_protocol::env::Timestamp;
 

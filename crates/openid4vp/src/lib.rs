@@ -2,8 +2,8 @@
 //! Identity Wallet (OpenID for Verifiable Presentations 1.0, HAIP 1.0).
 //!
 //! Responsible for the request, the wallet's response, the verification of what it presents, and
-//! the identity that follows (docs/wallet.md). Does not depend on HTML or HTTP: the web layer
-//! serves `{base_url}/connectors/{connector}/wallet` through [`WalletPage`].
+//! the identity that follows (docs/wallet.md), with the pages and routes of wallets. Does not know
+//! actors or service providers. Begin with [`EXTENSION`] and [`KIND`].
 
 #![cfg_attr(
     test,
@@ -20,7 +20,11 @@ pub mod credential;
 mod credential_query;
 mod diagnose;
 pub mod document_fetcher;
+mod endpoints;
+mod error_codes;
+mod extension;
 pub mod mdoc;
+mod pages;
 pub mod presentation;
 pub mod presentation_error;
 pub mod presentation_request;
@@ -36,7 +40,9 @@ pub mod trust;
 pub mod trust_list;
 pub mod verification;
 mod wallet;
+mod wallet_page;
 
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -44,6 +50,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
+pub use extension::EXTENSION;
+use extension::PRESENTATIONS;
 use passerelle_connector::diagnostic::{CheckDiagnostic, DiagnosisContext, SampleVerification};
 use passerelle_connector::error::ConnectorError;
 use passerelle_connector::http_clients::HttpClientOptions;
@@ -51,7 +59,6 @@ use passerelle_connector::kind_settings::{ConnectorKind, ConnectorKindFormat, co
 use passerelle_connector::one_time_code::OneTimeCodes;
 use passerelle_connector::port::{Connector, ConnectorContext};
 use passerelle_connector::unusable_settings::missing_secret;
-use passerelle_connector::wallet_page::WalletPage;
 use passerelle_connector::{ConfiguredConnector, ConnectorFile, code_flow, hub_page};
 use passerelle_federation::assurance::Level;
 use passerelle_federation::assurance::acr::AcrPolicy;
@@ -146,13 +153,13 @@ impl WalletConnector {
             acr_policy: kind.acr_policy(&configured.file),
             requests: PresentationRequests::new(
                 &id,
-                context.wallet_requests,
+                context.store.clone(),
                 Duration::from_secs(kind.request_minutes * 60),
                 context.env.clone(),
             ),
             signer: RequestSigner::new(kind, certificate_signer(kind, configured)?, &verifier)?,
             verifier,
-            codes: OneTimeCodes::new(&id, context.code_store),
+            codes: OneTimeCodes::new(&id, context.store),
             wallets: kind.wallets.clone(),
             digital_credentials_api: kind.digital_credentials_api,
             cross_device: kind.cross_device,
@@ -165,7 +172,7 @@ impl WalletConnector {
 
     fn record_outcome(&self, outcome: &'static str, reason: &'static str) {
         if let Some(metrics) = &self.metrics {
-            metrics.record_wallet_presentation(&self.id, outcome, reason);
+            metrics.increment(&PRESENTATIONS, &[self.id.as_str(), outcome, reason]);
         }
     }
 
@@ -306,7 +313,7 @@ impl Connector for WalletConnector {
         expiries.into_iter().filter_map(|(name, at)| Some((name, at?))).collect()
     }
 
-    fn wallet_page(&self) -> Option<&dyn WalletPage> {
+    fn own_pages(&self) -> Option<&dyn Any> {
         Some(self)
     }
 }

@@ -2,7 +2,6 @@
 //!
 //! Responsible for the stored form, the ids, and that a request is answered once.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -10,13 +9,20 @@ use serde_json::Value;
 use url::Url;
 
 use super::credential::RequestChannel;
+use super::error_codes;
 use passerelle_connector::error::ConnectorError;
-use passerelle_connector::wallet_request_store::{StoredWalletRequest, WalletRequestStore};
 use passerelle_jose::response_key::ResponseKey;
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::digest;
 use passerelle_protocol::env::{Env, Timestamp};
 use passerelle_protocol::ids::{ClientId, ConnectorId, Secret};
+use passerelle_store::{LateStore, NewRecord, Record, RecordKey, RecordKind, StoreError};
+
+/// A presentation request that was sent to a wallet, until its login continues. A wallet may fetch
+/// it from one node and answer it at another, so it is in the hub's store. It contains a private key,
+/// and later an identity; its id reveals nothing.
+pub const WALLET_REQUEST: &RecordKind =
+    &RecordKind::new("wallet_request", b'v', "wallet_requests", 2048);
 
 /// Where the wallet is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -155,7 +161,7 @@ pub struct LoadedRequest {
 /// Place of a request in the store, with what was there when it was loaded.
 pub struct RequestSlot {
     id: String,
-    stored: StoredWalletRequest,
+    record: Record,
 }
 
 impl RequestSlot {
@@ -168,26 +174,21 @@ impl RequestSlot {
     /// Returns when the request expires.
     #[must_use]
     pub const fn expires_at(&self) -> Timestamp {
-        self.stored.expires_at
+        self.record.expires_at
     }
 }
 
 /// The requests of one connector.
 pub struct PresentationRequests {
     connector: ConnectorId,
-    store: Arc<dyn WalletRequestStore>,
+    store: LateStore,
     lifetime: Duration,
     env: Env,
 }
 
 impl PresentationRequests {
     /// Returns the requests of `connector`, kept in `store`.
-    pub fn new(
-        connector: &ConnectorId,
-        store: Arc<dyn WalletRequestStore>,
-        lifetime: Duration,
-        env: Env,
-    ) -> Self {
+    pub fn new(connector: &ConnectorId, store: LateStore, lifetime: Duration, env: Env) -> Self {
         Self { connector: connector.clone(), store, lifetime, env }
     }
 
@@ -222,8 +223,11 @@ impl PresentationRequests {
     ) -> Result<String, ConnectorError> {
         let (id, now) = (self.request_id(device, &draft.state), self.env.now());
         let bytes = to_bytes(&StoredRequest::Open(draft))?;
-        self.store.insert_request(&id, bytes, now + self.lifetime, now).await?;
-        Ok(id)
+        let draft = NewRecord::new(bytes, now + self.lifetime);
+        match self.store.get()?.insert(record_key(&id), draft, now).await {
+            Ok(_) | Err(StoreError::Exists) => Ok(id),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Loads a request that can still be answered.
@@ -253,10 +257,10 @@ impl PresentationRequests {
     }
 
     async fn load(&self, id: &str) -> Result<(StoredRequest, RequestSlot), ConnectorError> {
-        let stored =
-            self.store.load(id, self.env.now()).await?.ok_or_else(unknown_request_error)?;
-        let request = serde_json::from_slice(&stored.value).map_err(|_| unknown_request_error())?;
-        Ok((request, RequestSlot { id: id.to_owned(), stored }))
+        let loaded = self.store.get()?.load(&record_key(id), self.env.now()).await?;
+        let record = loaded.ok_or_else(unknown_request_error)?;
+        let request = serde_json::from_slice(&record.value).map_err(|_| unknown_request_error())?;
+        Ok((request, RequestSlot { id: id.to_owned(), record }))
     }
 
     /// Replaces a request with its answer, or an answer with the next one. Of concurrent callers at
@@ -269,9 +273,11 @@ impl PresentationRequests {
         slot: RequestSlot,
         answer: RequestAnswer,
     ) -> Result<(), ConnectorError> {
-        let RequestSlot { id, stored } = slot;
+        let RequestSlot { id, record } = slot;
         let bytes = to_bytes(&StoredRequest::Answered(answer))?;
-        if self.store.replace(&id, &stored, bytes, self.env.now()).await? {
+        let (store, key, now) = (self.store.get()?, record_key(&id), self.env.now());
+        let version = Some(record.version);
+        if store.compare_and_set(&key, version, bytes, record.expires_at, now).await? {
             Ok(())
         } else {
             Err(unknown_request_error())
@@ -280,8 +286,14 @@ impl PresentationRequests {
 
     /// Removes a request. It expires by itself if that fails.
     pub async fn remove(&self, id: &str) {
-        let _removed = self.store.remove(id).await;
+        if let Ok(store) = self.store.get() {
+            let _removed = store.remove(&record_key(id)).await;
+        }
     }
+}
+
+fn record_key(id: &str) -> RecordKey {
+    RecordKey { kind: WALLET_REQUEST, name: id.into() }
 }
 
 fn to_bytes(request: &StoredRequest) -> Result<Vec<u8>, ConnectorError> {
@@ -293,7 +305,7 @@ fn to_bytes(request: &StoredRequest) -> Result<Vec<u8>, ConnectorError> {
 #[must_use]
 pub fn unknown_request_error() -> ConnectorError {
     ConnectorError::new(
-        ErrorCode::WalletRequestUnknown,
+        error_codes::WALLET_REQUEST_UNKNOWN,
         "the request is unknown, expired or already answered",
     )
 }

@@ -1,6 +1,7 @@
 //! Presentations of wallets, true and false ones.
 
 mod mdoc;
+mod pages;
 mod properties;
 mod request_certificate;
 mod sd_jwt;

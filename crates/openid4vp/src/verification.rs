@@ -13,6 +13,7 @@ use super::credential::{
 };
 use super::credential_query::{CredentialQuery, FINGERPRINT_PREFIX};
 use super::document_fetcher::DocumentFetcher;
+use super::error_codes;
 use super::presentation::{read_disclosed_claims, verify_presentation};
 use super::presentation_error::PresentationError;
 use super::presentation_request::PresentedCredential;
@@ -21,8 +22,8 @@ use super::settings::Openid4vpKind;
 use super::status_list::{StatusError, StatusListError, StatusLists};
 use super::trust::{IssuerRules, TrustAnchors};
 use super::trust_list::{CurrentTrust, PinnedAnchors, TrustListSource, TrustSources};
+use super::wallet_page::RequestedClaim;
 use passerelle_connector::error::ConnectorError;
-use passerelle_connector::wallet_page::RequestedClaim;
 use passerelle_federation::identity::mapping::ClaimPath;
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::digest;
@@ -74,25 +75,25 @@ impl VerificationError {
         use PresentationError as P;
         match self {
             Self::Presentation(P::CredentialExpired | P::CertificateExpired) => {
-                ErrorCode::WalletCredentialExpired
+                error_codes::WALLET_CREDENTIAL_EXPIRED
             }
             Self::Presentation(P::MissingClaim)
             | Self::MissingClaims(_)
-            | Self::SubjectMissing(_) => ErrorCode::WalletClaimMissing,
+            | Self::SubjectMissing(_) => error_codes::WALLET_CLAIM_MISSING,
             Self::Presentation(P::IssuerUntrusted) | Self::IssuerNotPinned(_) => {
-                ErrorCode::WalletIssuerUntrusted
+                error_codes::WALLET_ISSUER_UNTRUSTED
             }
             Self::Status(StatusError::Revoked | StatusError::Suspended) => {
-                ErrorCode::WalletCredentialRevoked
+                error_codes::WALLET_CREDENTIAL_REVOKED
             }
             Self::Status(StatusError::Unreachable(_) | StatusError::Unusable(_)) => {
-                ErrorCode::WalletStatusUnavailable
+                error_codes::WALLET_STATUS_UNAVAILABLE
             }
-            Self::TrustUnavailable => ErrorCode::WalletTrustUnavailable,
+            Self::TrustUnavailable => error_codes::WALLET_TRUST_UNAVAILABLE,
             Self::UnrequestedCredential
             | Self::UnrequestedClaims(_)
             | Self::Presentation(_)
-            | Self::Status(_) => ErrorCode::WalletPresentationInvalid,
+            | Self::Status(_) => error_codes::WALLET_PRESENTATION_INVALID,
         }
     }
 
@@ -276,7 +277,7 @@ impl CredentialVerifier {
         match states.into_iter().find_map(Result::err) {
             None => Ok(()),
             Some((url, error)) => Err(ConnectorError::new(
-                ErrorCode::WalletTrustUnavailable,
+                error_codes::WALLET_TRUST_UNAVAILABLE,
                 format!("the trust list {url} can't be used: {error}"),
             )),
         }

@@ -7,20 +7,20 @@
 
 use std::time::Duration;
 
-use async_trait::async_trait;
 use serde_json::{Map, Value};
 use url::form_urlencoded::Serializer;
 
 use super::WalletConnector;
+use super::error_codes;
 use super::presentation_request::{
     AnswerOutcome, LoadedRequest, PresentationChannel, PresentationRequest, PresentedCredential,
     RequestAnswer, RequestSlot, UnconfirmedAnswer, WalletDevice, single_presentation,
     unknown_request_error,
 };
-use passerelle_connector::error::ConnectorError;
-use passerelle_connector::wallet_page::{
-    ConfirmationCode, WalletConfirmation, WalletLink, WalletOffer, WalletPage, WalletResponse,
+use super::wallet_page::{
+    ConfirmationCode, WalletConfirmation, WalletLink, WalletOffer, WalletResponse,
 };
+use passerelle_connector::error::ConnectorError;
 use passerelle_jose::decrypt::JweDecryptError;
 use passerelle_jose::response_key::ResponseKey;
 use passerelle_protocol::catalogue::ErrorCode;
@@ -37,9 +37,12 @@ const CONFIRMED_CODE_LIFETIME: Duration = Duration::from_secs(60);
 const MAX_WRONG_CODES: u32 = 5;
 const MAX_WALLET_NONCE_CHARS: usize = 512;
 
-#[async_trait]
-impl WalletPage for WalletConnector {
-    async fn offer(&self, state: &str) -> Result<WalletOffer, ConnectorError> {
+impl WalletConnector {
+    /// Returns what the page of an attempt offers. `state` is that of the attempt.
+    ///
+    /// # Errors
+    /// `WALLET_REQUEST_UNKNOWN` if the request has expired or was answered.
+    pub(super) async fn offer(&self, state: &str) -> Result<WalletOffer, ConnectorError> {
         let id = self.requests.request_id(WalletDevice::Same, state);
         let loaded = self.requests.load_open(&id).await?;
         let request_uri = self.request_uri(&loaded.request.base_url, &id);
@@ -59,7 +62,12 @@ impl WalletPage for WalletConnector {
         })
     }
 
-    async fn other_device_link(
+    /// Returns the link for a wallet on another device, which the page shows as a QR code.
+    /// `service` is named on that device.
+    ///
+    /// # Errors
+    /// `NotFound` if the connector does not allow other devices; as [`Self::offer`].
+    pub(super) async fn other_device_link(
         &self,
         state: &str,
         service: &ClientId,
@@ -82,20 +90,31 @@ impl WalletPage for WalletConnector {
         Ok(self.signer.wallet_link(&self.cross_device_url, &self.request_uri(&base_url, &id)))
     }
 
-    async fn request_object(
+    /// Returns the signed request that a wallet fetches, with the wallet's nonce. May be fetched
+    /// several times.
+    ///
+    /// # Errors
+    /// `WALLET_REQUEST_UNKNOWN` if it is unknown, has expired or was answered.
+    pub(super) async fn request_object(
         &self,
         id: &str,
         wallet_nonce: Option<&str>,
     ) -> Result<String, ConnectorError> {
         if wallet_nonce.is_some_and(|nonce| nonce.chars().count() > MAX_WALLET_NONCE_CHARS) {
             let message = "wallet_nonce is longer than 512 characters";
-            return Err(ConnectorError::new(ErrorCode::WalletResponseMalformed, message));
+            return Err(ConnectorError::new(error_codes::WALLET_RESPONSE_MALFORMED, message));
         }
         let loaded = self.requests.load_open(id).await?;
         self.signer.sign(&self.requests, &loaded, wallet_nonce, self.env.now())
     }
 
-    async fn receive_response(
+    /// Accepts the response of a wallet, once. Returns where the wallet sends its user next; `None`
+    /// if the user continues at another device.
+    ///
+    /// # Errors
+    /// `WALLET_REQUEST_UNKNOWN` as [`Self::request_object`], another code if the response can't be
+    /// read.
+    pub(super) async fn receive_response(
         &self,
         id: &str,
         response: WalletResponse,
@@ -117,7 +136,12 @@ impl WalletPage for WalletConnector {
         Ok(Some(format!("{base_url}/api/v2/callback/{}?{query}", self.id)))
     }
 
-    async fn receive_api_response(
+    /// Accepts the response that the page got from the Digital Credentials API, once. Returns the
+    /// query for the connector's callback, without `?`.
+    ///
+    /// # Errors
+    /// As [`Self::receive_response`]; `NotFound` if the connector does not offer the API.
+    pub(super) async fn receive_api_response(
         &self,
         state: &str,
         response: WalletResponse,
@@ -136,7 +160,12 @@ impl WalletPage for WalletConnector {
         Ok(self.callback_query(state, &outcome))
     }
 
-    async fn confirmation_code(
+    /// Returns the code that the device with the wallet shows. `page_secret` proves that it is that
+    /// device.
+    ///
+    /// # Errors
+    /// `WALLET_REQUEST_UNKNOWN` if there is none.
+    pub(super) async fn confirmation_code(
         &self,
         id: &str,
         page_secret: &str,
@@ -154,7 +183,11 @@ impl WalletPage for WalletConnector {
         }
     }
 
-    async fn confirm(
+    /// Checks the code that the user typed into the browser that began.
+    ///
+    /// # Errors
+    /// `WALLET_REQUEST_UNKNOWN` if there is no request.
+    pub(super) async fn confirm(
         &self,
         state: &str,
         typed: &str,
@@ -187,9 +220,7 @@ impl WalletPage for WalletConnector {
         self.remove_presentation(state, &answer.outcome).await;
         Ok(WalletConfirmation::Exhausted)
     }
-}
 
-impl WalletConnector {
     fn request_uri(&self, base_url: &str, id: &str) -> String {
         format!("{base_url}{}", self.requests.request_path(id))
     }
@@ -306,7 +337,7 @@ fn decrypt_response(
     let presented = presented_credential(request, &answer, channel, now);
     presented.map(DecryptedResponse::Presentation).ok_or_else(|| {
         let message = "vp_token is not an object with one presentation of one credential";
-        ConnectorError::new(ErrorCode::WalletResponseMalformed, message)
+        ConnectorError::new(error_codes::WALLET_RESPONSE_MALFORMED, message)
     })
 }
 
@@ -353,9 +384,9 @@ impl DecryptedResponse {
 fn decryption_error(error: JweDecryptError) -> ConnectorError {
     let code = match error {
         JweDecryptError::UnknownKey | JweDecryptError::DecryptionFailed => {
-            ErrorCode::WalletResponseKey
+            error_codes::WALLET_RESPONSE_KEY
         }
-        _ => ErrorCode::WalletResponseMalformed,
+        _ => error_codes::WALLET_RESPONSE_MALFORMED,
     };
     ConnectorError::new(code, format!("the response can't be used: {error}"))
 }

@@ -4,11 +4,13 @@
 //! never reused or renumbered. `description` is sent as `error_description`: printable ASCII
 //! without `"` and `\` (RFC 6749 §4.1.2.1), never a value from a request or an identity provider.
 
+use std::sync::{PoisonError, RwLock};
+
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Who caused an error. Determines metrics and alerts.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ErrorOrigin {
     /// The service provider's (or data provider's) software.
     Client,
@@ -23,7 +25,7 @@ pub enum ErrorOrigin {
 }
 
 /// Who can fix an error; the error page names them.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ResponsibleParty {
     User,
     ServiceProvider,
@@ -32,7 +34,7 @@ pub enum ResponsibleParty {
 }
 
 /// Log level of an error.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum LogSeverity {
     Info,
     Warn,
@@ -40,7 +42,7 @@ pub enum LogSeverity {
 }
 
 /// One row of the catalogue.
-#[derive(Debug)]
+#[derive(PartialEq, Eq, Hash, Debug)]
 pub struct CatalogueEntry {
     /// `Y` and six digits.
     pub code: &'static str,
@@ -55,6 +57,9 @@ pub struct CatalogueEntry {
     pub page_text: &'static str,
     /// `error_description`, and the developer's line on a 400 page.
     pub description: &'static str,
+    /// Whether a wrong clock of the hub can cause the error: of the identity provider's times, or of
+    /// the times in the hub's own assertions.
+    pub depends_on_clock: bool,
 }
 
 /// Expands to the row of a parameter that is missing or repeated.
@@ -69,6 +74,7 @@ macro_rules! param_entry {
             responsible: ResponsibleParty::$responsible,
             page_text: "error-bad-request",
             description: $description,
+            depends_on_clock: false,
         }
     };
 }
@@ -80,7 +86,7 @@ macro_rules! catalogue {
                 $($param:ident $name:literal Repeated $repeated:literal $($missing_variant:ident $missing:literal)?;)*
             })*
         }
-        $($variant:ident = $code:literal $status:literal $oauth:literal $severity:ident $origin:ident $responsible:ident $text:literal $description:literal;)*
+        $($variant:ident = $code:literal $status:literal $oauth:literal $severity:ident $origin:ident $responsible:ident $text:literal $description:literal $($clock:ident)?;)*
     ) => {
         /// An error code of the catalogue.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -90,6 +96,8 @@ macro_rules! catalogue {
             Repeated(Param),
             /// The parameter is missing or empty.
             Missing(RequiredParam),
+            /// An error of an optional crate, which declares its row.
+            Extension(&'static CatalogueEntry),
         }
 
         /// A parameter of one endpoint that may be sent at most once.
@@ -124,8 +132,8 @@ macro_rules! catalogue {
         }
 
         impl ErrorCode {
-            /// Every code.
-            pub const ALL: &'static [Self] = &[
+            /// Every code without those of optional crates.
+            pub(super) const BUILT_IN: &'static [Self] = &[
                 $(Self::$variant,)*
                 $($(Self::Repeated(Param::$param), $(Self::$missing_variant(RequiredParam::$param),)?)*)*
             ];
@@ -134,11 +142,13 @@ macro_rules! catalogue {
             #[must_use]
             pub const fn entry(self) -> &'static CatalogueEntry {
                 match self {
-                    $(Self::$variant => &CatalogueEntry {
+                    Self::Extension(row) => row,
+                    $(Self::$variant => const { &CatalogueEntry {
                         code: $code, status: $status, oauth: $oauth,
                         severity: LogSeverity::$severity, origin: ErrorOrigin::$origin,
                         responsible: ResponsibleParty::$responsible, page_text: $text, description: $description,
-                    },)*
+                        depends_on_clock: !<[&str]>::is_empty(&[$(stringify!($clock))?]),
+                    } },)*
                     $($(Self::Repeated(Param::$param) => param_entry!(
                         $repeated, $party,
                         concat!("The parameter ", $name, " was sent more than once.")
@@ -159,6 +169,38 @@ mod table;
 pub use rendering::{CatalogueRow, catalogue_rows, explain_code, render_markdown, render_table};
 pub use table::{ErrorCode, Param, RequiredParam};
 
+/// Codes of the optional crates of this program. A stored record names an error by its code, and
+/// serde hands its reader no context, so the list belongs to the process
+/// (docs/design/adr/0037-extensions.md).
+static EXTENSION_CODES: RwLock<Vec<ErrorCode>> = RwLock::new(Vec::new());
+
+impl ErrorCode {
+    /// Adds the codes of an optional crate. Has no effect on those that were added before.
+    pub fn add_extension(codes: &[Self]) {
+        let mut known = EXTENSION_CODES.write().unwrap_or_else(PoisonError::into_inner);
+        for code in codes {
+            if !known.contains(code) {
+                known.push(*code);
+            }
+        }
+    }
+
+    /// Returns every code of this program.
+    #[must_use]
+    pub fn all() -> Vec<Self> {
+        let extensions = EXTENSION_CODES.read().unwrap_or_else(PoisonError::into_inner);
+        Self::BUILT_IN.iter().chain(extensions.iter()).copied().collect()
+    }
+
+    /// Returns the error with this code, for example `Y020020`.
+    #[must_use]
+    pub fn find(code: &str) -> Option<Self> {
+        let extensions = EXTENSION_CODES.read().unwrap_or_else(PoisonError::into_inner);
+        let mut all = Self::BUILT_IN.iter().chain(extensions.iter());
+        all.find(|known| known.entry().code == code).copied()
+    }
+}
+
 impl Serialize for ErrorCode {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.entry().code)
@@ -168,8 +210,7 @@ impl Serialize for ErrorCode {
 impl<'de> Deserialize<'de> for ErrorCode {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let name = String::deserialize(deserializer)?;
-        let code = Self::ALL.iter().find(|code| code.entry().code == name);
-        code.copied().ok_or_else(|| D::Error::custom("unknown error code"))
+        Self::find(&name).ok_or_else(|| D::Error::custom("unknown error code"))
     }
 }
 
@@ -179,7 +220,7 @@ mod tests {
 
     #[test]
     fn a_stored_code_is_read_as_the_same_code() {
-        for code in ErrorCode::ALL {
+        for code in &ErrorCode::all() {
             let stored = serde_json::to_string(code).unwrap();
             assert_eq!(serde_json::from_str::<ErrorCode>(&stored).unwrap(), *code, "{stored}");
         }

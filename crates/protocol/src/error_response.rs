@@ -219,8 +219,8 @@ mod tests {
     #[test]
     fn every_userinfo_error_carries_a_bearer_challenge_with_its_own_error() {
         let userinfo = |code: &&ErrorCode| code.entry().code.starts_with("Y0430");
-        assert!(ErrorCode::ALL.iter().filter(userinfo).count() >= 6);
-        for code in ErrorCode::ALL.iter().filter(userinfo) {
+        assert!(ErrorCode::all().iter().filter(userinfo).count() >= 6);
+        for code in ErrorCode::all().iter().filter(userinfo) {
             let expected = format!("Bearer error=\"{}\"", code.entry().oauth);
             assert_eq!(
                 ErrorResponse::from(*code).www_authenticate,

@@ -8,7 +8,6 @@ pub mod service_provider;
 use std::sync::Arc;
 
 use super::build_error::BuildError;
-use super::code_store::StoreBackedPageState;
 use super::from_settings::identity_source;
 use super::keys::HubKeys;
 use super::prepare::{connector_context, connector_spec, prepare_hub};
@@ -141,7 +140,7 @@ pub type ProbeResults = Vec<(String, Result<(), String>)>;
 /// Returns an error if a connector or the register can't be built.
 pub async fn probe_providers(loaded: &LoadedConfig, env: &Env) -> Result<ProbeResults, BuildError> {
     // Metadata and keys are public, so the hub's own keys are not needed.
-    let context = connector_context(loaded, env, None, &StoreBackedPageState::default(), None);
+    let context = connector_context(loaded, env, None, None);
     let mut findings = Vec::new();
     for (configured, fields) in loaded.files.connectors().values() {
         let plan = connector_spec(configured, fields, &context)?;

@@ -1,5 +1,6 @@
 //! Connects the parts of a hub: those that most others share, and the services built on them.
 
+use std::any::Any;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,7 +17,8 @@ use super::keys::SharedKeys;
 use super::operations::LocalHubOperations;
 use super::peers::PeerHubClient;
 use super::prepare::{
-    DiscoveryPublisher, read_certificate_authorities, route_table, sandbox_routes,
+    DiscoveryPublisher, extension_endpoints, read_certificate_authorities, route_table,
+    sandbox_routes,
 };
 use super::readiness::{self, ReadinessSources};
 use super::reload::{Reload, ReloadConfig};
@@ -30,6 +32,7 @@ use passerelle_audit::settings::AuditSink;
 use passerelle_config::LoadedConfig;
 use passerelle_config::model::Settings;
 use passerelle_connector::ConnectorContext;
+use passerelle_extension::StartedExtension;
 use passerelle_federation::identity::sub::SubjectKeys;
 use passerelle_grants::auth_failures::AuthFailureLimiter;
 use passerelle_grants::client_keys::KeyDirectory;
@@ -52,6 +55,7 @@ use passerelle_telemetry::CheckFinding;
 use passerelle_web::Hub;
 use passerelle_web::client_address::TrustedProxies;
 use passerelle_web::cookies::Cookies;
+use passerelle_web::endpoint::ExtensionEndpoints;
 use passerelle_web::pages::PageTheme;
 use passerelle_web::token_diagnostics::TokenDiagnostics;
 
@@ -67,6 +71,8 @@ pub(super) struct HubParts<'a> {
     pub register: Option<Arc<dyn Register>>,
     pub blocks: Blocks,
     pub live_logins: Arc<LiveLoginCounter>,
+    /// The optional crates that run, with their names.
+    pub extensions: Vec<(&'static str, StartedExtension)>,
     /// Arbiters of the actors.
     pub arbiters: Vec<Arbiter>,
 }
@@ -134,7 +140,7 @@ impl HubParts<'_> {
         GrantServices::new(GrantDependencies {
             core: Arc::clone(core),
             store: Arc::clone(&self.store),
-            capacities: capacities(settings),
+            capacities: capacities(self.loaded),
             logout_token_capacity: settings.limits.logout_tokens,
             signer: Arc::clone(&self.keys.ring) as Arc<_>,
             own_keys: Arc::clone(&self.keys.own),
@@ -230,7 +236,8 @@ impl HubParts<'_> {
             token_diagnostics: TokenDiagnostics::default(),
             service_documentation: settings.service_documentation.clone(),
             sandbox: sandbox_routes(settings),
-            routes: route_table(settings),
+            extension_states: self.extension_states(),
+            routes: route_table(loaded),
             keyring: Arc::clone(&self.keys.ring),
             upstream_keys: Arc::clone(&self.keys.upstream),
             key_grace: longest_signature(&settings.lifetimes) + JWKS_MAX_AGE,
@@ -239,19 +246,19 @@ impl HubParts<'_> {
 
     /// Builds the readiness checks.
     pub fn readiness(
-        &self,
+        &mut self,
         hub: &Hub,
         reload: Reload,
         store_check: StoreCheck,
         process_findings: Vec<CheckFinding>,
     ) -> Arc<Readiness> {
         let admitting_hubs = Arc::new(AdmittingHubs::new(&self.store, &self.core.env));
-        let readiness = Arc::new(readiness::build_readiness(ReadinessSources {
+        let mut readiness = readiness::build_readiness(ReadinessSources {
             process_findings,
             core: Arc::clone(&self.core),
             store: Arc::clone(&self.store),
             store_check,
-            capacities: capacities(self.settings()),
+            capacities: capacities(self.loaded),
             keys: self.keys.clone(),
             connectors: hub.connectors.clone(),
             blocks: self.blocks.clone(),
@@ -260,7 +267,13 @@ impl HubParts<'_> {
             counter_sync: hub.counter_sync.clone(),
             admitting_hubs: Arc::clone(&admitting_hubs),
             has_client_registration: self.settings().client_registration.is_some(),
-        }));
+        });
+        for (name, started) in &mut self.extensions {
+            if let Some(degradations) = started.degradations.take() {
+                readiness = readiness.with_degradation_check(name, degradations);
+            }
+        }
+        let readiness = Arc::new(readiness);
         metrics_sampler::sample_admission(&self.core.metrics, &readiness);
         actix::spawn(admitting_hubs.run(Arc::clone(&readiness)));
         readiness
@@ -293,9 +306,15 @@ impl HubParts<'_> {
         Ok(Arc::new(admin))
     }
 
+    fn extension_states(&self) -> Vec<Arc<dyn Any + Send + Sync>> {
+        let endpoints = ExtensionEndpoints(extension_endpoints(self.loaded.extensions));
+        let states = self.extensions.iter().filter_map(|(_, started)| started.state.clone());
+        states.chain([Arc::new(endpoints) as Arc<_>]).collect()
+    }
+
     fn console(&self, hub: &Hub, readiness: &Arc<Readiness>) -> Result<AdminConsole, BuildError> {
         let settings = self.settings();
-        let capacities = capacities(settings);
+        let capacities = capacities(self.loaded);
         let (live_logins, store) = (Arc::clone(&self.live_logins), Arc::clone(&self.store));
         let peers = PeerHubClient::new(self.loaded.private_access.peers.as_ref())
             .map_err(|error| BuildError::Peers(error.to_string()))?;

@@ -1,13 +1,21 @@
-//! The kinds of connectors of this program.
+//! The kinds of connectors and the optional crates of this program.
 
 use passerelle_connector::kind_settings::ConnectorKindFormat;
 use passerelle_connector::{oauth2, oidc, persona};
+use passerelle_extension::Extension;
 #[cfg(feature = "ldap")]
 use passerelle_ldap as ldap;
 #[cfg(feature = "openid4vp")]
 use passerelle_openid4vp as openid4vp;
+use passerelle_telemetry::{Metrics, TelemetryError};
 
-/// Every kind, in the order of messages.
+/// The optional crates.
+pub(crate) const EXTENSIONS: &[Extension] = &[
+    #[cfg(feature = "openid4vp")]
+    openid4vp::EXTENSION,
+];
+
+/// Every kind of connector, in the order of messages.
 pub(crate) const CONNECTORS: &[ConnectorKindFormat] = &[
     oidc::KIND,
     oauth2::KIND,
@@ -21,3 +29,100 @@ pub(crate) const CONNECTORS: &[ConnectorKindFormat] = &[
     ConnectorKindFormat::missing("openid4vp"),
     persona::KIND,
 ];
+
+/// Returns the metrics of a hub, with those of these optional crates.
+///
+/// # Errors
+/// Returns an error if a metric is declared twice.
+pub fn declare_metrics(extensions: &[Extension]) -> Result<Metrics, TelemetryError> {
+    let metrics: Vec<_> =
+        extensions.iter().flat_map(|extension| extension.metrics).copied().collect();
+    Metrics::with_extensions(&metrics)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use crate::{KINDS, declare_metrics, install_extensions};
+    use passerelle_localization::catalogue;
+    use passerelle_protocol::catalogue::ErrorCode;
+    use passerelle_store::RecordKind;
+    use passerelle_web::SandboxRoutes;
+    use passerelle_web::routes::endpoints;
+
+    /// Returns every name in the lists of this program: routes, error codes, texts, metrics, kinds of
+    /// records, and keys of the configuration.
+    fn generated_lists() -> BTreeSet<String> {
+        install_extensions();
+        let extensions = KINDS.extensions;
+        let lists: Vec<_> = extensions.iter().map(|extension| extension.endpoints).collect();
+        let routes = endpoints(SandboxRoutes::On, &lists);
+        let metrics = declare_metrics(extensions).unwrap();
+        let record_kinds = extensions.iter().flat_map(|extension| extension.record_kinds);
+        let record_kinds =
+            record_kinds.map(|(kind, _)| *kind).chain(RecordKind::HUB_KINDS.to_vec());
+        let schemas = passerelle_config::schemas(KINDS);
+        let keys = schemas.iter().flat_map(|(_, schema)| property_names(schema));
+        let codes = ErrorCode::all();
+        routes
+            .iter()
+            .map(|endpoint| endpoint.row.path.to_owned())
+            .chain(codes.iter().map(|code| code.entry().code.to_owned()))
+            .chain(catalogue().message_keys().map(str::to_owned))
+            .chain(metrics.declared().iter().map(|metric| metric.name.clone()))
+            .chain(record_kinds.map(|kind| kind.name.to_owned()))
+            .chain(keys)
+            .collect()
+    }
+
+    fn property_names(schema: &serde_json::Value) -> Vec<String> {
+        let mut names = Vec::new();
+        if let Some(properties) = schema.get("properties").and_then(|found| found.as_object()) {
+            names.extend(properties.keys().cloned());
+        }
+        let nested = schema.as_object().into_iter().flat_map(|object| object.values());
+        let items = schema.as_array().into_iter().flatten();
+        names.extend(nested.chain(items).flat_map(property_names));
+        names
+    }
+
+    #[test]
+    fn no_two_kinds_of_records_share_a_letter_or_a_name() {
+        let own = KINDS.extensions.iter().flat_map(|extension| extension.record_kinds);
+        let all: Vec<_> =
+            own.map(|(kind, _)| *kind).chain(RecordKind::HUB_KINDS.to_vec()).collect();
+        let letters: BTreeSet<u8> = all.iter().map(|kind| kind.letter).collect();
+        let names: BTreeSet<&str> = all.iter().map(|kind| kind.name).collect();
+        assert_eq!((letters.len(), names.len()), (all.len(), all.len()));
+    }
+
+    /// `.ci/run` runs this test with all features, and with none.
+    #[test]
+    fn a_program_has_what_its_optional_crates_add_only_with_their_features() {
+        let lists = generated_lists();
+        let of_wallets = [
+            "/connectors/{connector}/wallet",
+            "/connectors/{connector}/wallet/other-device",
+            "/connectors/{connector}/wallet/digital-credential",
+            "/connectors/{connector}/wallet/code",
+            "/api/v2/wallet/{connector}/{request}",
+            "/api/v2/wallet/{connector}/{request}/response",
+            "Y020500",
+            "Y020521",
+            "wallet-asks",
+            "error-wallet-request",
+            "passerelle_wallet_presentations_total",
+            "wallet_request",
+            "cross_device",
+        ];
+        for name in of_wallets {
+            assert_eq!(lists.contains(name), cfg!(feature = "openid4vp"), "{name}");
+        }
+        let is_of_wallets = |name: &&String| {
+            let is_text = name.starts_with("wallet-") || name.starts_with("error-wallet-");
+            is_text || name.contains("/wallet") || name.starts_with("Y0205")
+        };
+        assert_eq!(lists.iter().any(|name| is_of_wallets(&name)), cfg!(feature = "openid4vp"));
+    }
+}

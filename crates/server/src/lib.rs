@@ -19,7 +19,6 @@ mod audit_checkpoints;
 mod audit_log;
 mod build_error;
 pub mod check;
-mod code_store;
 pub mod confinement;
 mod connection_limits;
 pub mod explain;
@@ -65,6 +64,7 @@ use self::hub_core::build_core;
 use self::hub_parts::HubParts;
 use self::key_device::HubKeyDevices;
 pub use self::keys::HubKeys;
+pub use self::kinds::declare_metrics;
 use self::prepare::prepare_hub;
 pub use self::register::{query_register, register_settings};
 pub use self::reload::Reload;
@@ -76,6 +76,7 @@ use passerelle_audit::Audit;
 use passerelle_config::LoadedConfig;
 use passerelle_config::kinds::Kinds;
 use passerelle_config::model::LimitsConfig;
+use passerelle_extension::{Extension, ExtensionContext};
 use passerelle_grants::client_keys::KeyDirectory;
 use passerelle_protocol::env::Env;
 use passerelle_protocol::ids::Secret;
@@ -88,11 +89,12 @@ use passerelle_web::connection::admission::ConnectionLimiter;
 use passerelle_web::host::PrivateHosts;
 use passerelle_web::outer_middleware::OuterMiddleware;
 
-/// The kinds of stores and registers of this program.
+/// The kinds of stores, registers and connectors of this program, and its optional crates.
 pub const KINDS: Kinds = Kinds {
     stores: passerelle_store::KINDS,
     registers: passerelle_register::KINDS,
     connectors: kinds::CONNECTORS,
+    extensions: kinds::EXTENSIONS,
 };
 
 /// Dependencies of a hub besides its configuration.
@@ -139,7 +141,7 @@ impl HubServer {
         let settings = &loaded.settings;
         let prepared = prepare_hub(loaded, &env, keys).map_err(BuildError::Several)?;
         let opened = store::open_store(loaded, &env, &prepared.metrics)?;
-        prepared.code_store.set_store(&opened.store);
+        prepared.connector_context.store.set(&opened.store);
         store::share_blocks(&prepared.blocks, &opened.store);
         let audit = audit_log::start_audit(
             loaded,
@@ -157,7 +159,11 @@ impl HubServer {
         let reload_interval = Duration::from_secs(settings.limits.reload_seconds);
         let workers = worker_count(settings.limits.workers);
         register::start_refresh(prepared.register.as_ref(), reload_interval);
-        let parts = HubParts {
+        let context = ExtensionContext { core: &core, store: &opened.store };
+        let extensions = loaded.extensions.iter();
+        let extensions =
+            extensions.map(|extension| (extension.name, (extension.start)(&context))).collect();
+        let mut parts = HubParts {
             loaded,
             core,
             client_keys: prepared.client_keys,
@@ -167,6 +173,7 @@ impl HubServer {
             register: prepared.register,
             blocks: prepared.blocks,
             live_logins: Arc::default(),
+            extensions,
             arbiters: (0..workers).map(|_| Arbiter::new()).collect(),
         };
         actix::spawn(Arc::clone(&parts.client_keys).run(parts.core.env.clone()));
@@ -271,6 +278,12 @@ pub fn load_usable_config(
     loaded.warnings.extend(register::empty_register_warning(&loaded));
     unbuildable_connectors::deactivate_unbuildable(&mut loaded, &Env::system());
     Ok(loaded)
+}
+
+/// Adds the error codes of the optional crates to the catalogue, for commands that read no
+/// configuration.
+pub fn install_extensions() {
+    kinds::EXTENSIONS.iter().for_each(Extension::install);
 }
 
 /// Returns a random secret, for the demo and for new folders.

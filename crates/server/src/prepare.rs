@@ -8,15 +8,16 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 
 use super::build_error::BuildError;
-use super::code_store::StoreBackedPageState;
 use super::key_device::HubKeyDevices;
 use super::keys::{self, HubKeys};
+use super::kinds::declare_metrics;
 use super::register;
 use super::traces::{self, TraceExport};
 use passerelle_config::LoadedConfig;
 use passerelle_config::model::Settings;
 use passerelle_connector::{ConfiguredConnector, SandboxMode};
 use passerelle_egress::http_client_pool::HttpClientPool;
+use passerelle_extension::Extension;
 use passerelle_federation::identity::ClaimName;
 use passerelle_federation::identity::scopes::ScopeTable;
 use passerelle_federation::identity::sub::SubjectKeys;
@@ -34,12 +35,13 @@ use passerelle_protocol::refresh::OFFLINE_ACCESS;
 use passerelle_protocol::registration::ProtocolRules;
 use passerelle_register::Register;
 use passerelle_settings::FieldDigests;
+use passerelle_store::LateStore;
 use passerelle_telemetry::Metrics;
 use passerelle_web::SandboxRoutes;
-use passerelle_web::endpoint::RouteTable;
+use passerelle_web::endpoint::EndpointList;
 use passerelle_web::outer_middleware::OuterMiddleware;
-use passerelle_web::routes::endpoints;
-use passerelle_web::{error_pages, pages};
+use passerelle_web::route_table::RouteTable;
+use passerelle_web::{error_pages, pages, routes};
 
 /// Parts of a hub, none of them running.
 pub(super) struct PreparedHub {
@@ -48,7 +50,6 @@ pub(super) struct PreparedHub {
     pub client_keys: Arc<KeyDirectory>,
     pub keys: keys::LoadedKeys,
     pub connector_context: passerelle_connector::ConnectorContext,
-    pub code_store: StoreBackedPageState,
     pub connector_specs: Vec<ConnectorSpec>,
     pub register: Option<Arc<dyn Register>>,
     pub blocks: Blocks,
@@ -68,7 +69,7 @@ pub(super) fn prepare_hub(
     keys: HubKeys,
 ) -> Result<PreparedHub, Vec<BuildError>> {
     let settings = &loaded.settings;
-    let metrics = Arc::new(Metrics::new().map_err(|error| vec![error.into()])?);
+    let metrics = Arc::new(declare_metrics(loaded.extensions).map_err(|error| vec![error.into()])?);
     let mut errors = Vec::new();
     let filter =
         collect_error(&mut errors, passerelle_telemetry::validate_filter(&settings.log.filter));
@@ -80,9 +81,7 @@ pub(super) fn prepare_hub(
     let keys = collect_error(&mut errors, devices).and_then(|devices| {
         collect_error(&mut errors, keys::load_keys(&settings.keys, env, keys, devices))
     });
-    let code_store = StoreBackedPageState::default();
-    let connector_context =
-        connector_context(loaded, env, keys.as_ref(), &code_store, Some(&metrics));
+    let connector_context = connector_context(loaded, env, keys.as_ref(), Some(&metrics));
     let connector_specs: Vec<_> = loaded
         .files
         .connectors()
@@ -108,7 +107,6 @@ pub(super) fn prepare_hub(
             client_keys: client_keys?,
             keys: keys?,
             connector_context,
-            code_store,
             connector_specs: connector_specs.into_iter().collect::<Option<_>>()?,
             register: register?,
             blocks: blocks?,
@@ -147,7 +145,6 @@ pub(super) fn connector_context(
     loaded: &LoadedConfig,
     env: &Env,
     keys: Option<&keys::LoadedKeys>,
-    code_store: &StoreBackedPageState,
     metrics: Option<&Arc<Metrics>>,
 ) -> passerelle_connector::ConnectorContext {
     let none = || Arc::new(ArcSwap::from_pointee(UpstreamKeys::empty()));
@@ -157,8 +154,7 @@ pub(super) fn connector_context(
         sandbox: SandboxMode::from_flag(loaded.settings.sandbox),
         http_clients: HttpClientPool::default(),
         metrics: metrics.cloned(),
-        code_store: Arc::new(code_store.clone()),
-        wallet_requests: Arc::new(code_store.clone()),
+        store: LateStore::default(),
     }
 }
 
@@ -187,8 +183,14 @@ pub(super) const fn sandbox_routes(settings: &Settings) -> SandboxRoutes {
 }
 
 /// Returns the routes of the hub.
-pub(super) fn route_table(settings: &Settings) -> Arc<RouteTable> {
-    Arc::new(RouteTable::new(endpoints(sandbox_routes(settings))))
+pub(super) fn route_table(loaded: &LoadedConfig) -> Arc<RouteTable> {
+    let extensions = extension_endpoints(loaded.extensions);
+    Arc::new(routes::route_table(sandbox_routes(&loaded.settings), &extensions))
+}
+
+/// Returns the endpoints of the optional crates.
+pub(super) fn extension_endpoints(extensions: &[Extension]) -> Vec<EndpointList> {
+    extensions.iter().map(|extension| extension.endpoints).collect()
 }
 
 fn build_outer_middleware(
@@ -200,7 +202,7 @@ fn build_outer_middleware(
     let (env, theme) = (env.clone(), pages::PageTheme::from(&loaded.theme));
     let page = move |head: &_, code| error_pages::render_early_error(&env, &theme, head, code);
     let deadline = Duration::from_secs(loaded.settings.limits.request_seconds);
-    let routes = route_table(&loaded.settings);
+    let routes = route_table(loaded);
     let outer_middleware = OuterMiddleware::new(
         &loaded.settings.base_url,
         deadline,

@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use super::build_error::BuildError;
-use super::code_store::WALLET_REQUEST;
 use passerelle_config::LoadedConfig;
-use passerelle_config::model::Settings;
 use passerelle_grants::UsedJtis;
 use passerelle_grants::client_registration::REGISTRATION;
 use passerelle_hub::blocks::Blocks;
@@ -25,9 +23,6 @@ const MAX_PENDING_LOGOUTS: usize = 10_000;
 /// Codes of the hub's own login pages, which wait for one redirect, a minute at most. More than 2,000
 /// presentations of the largest size wait for their browsers at once.
 const LOGIN_PAGE_CODE_USAGE: Usage = Usage { records: 50_000, bytes: 128 << 20 };
-/// Requests that wallets have, two at most for each login, for some minutes. They take a kilobyte or
-/// two.
-const WALLET_REQUEST_USAGE: Usage = Usage { records: 50_000, bytes: 128 << 20 };
 /// Records of the kind `BLOCKS`: the operators' blocks and the audit checkpoints. The margin is for
 /// records that are written again after a failover.
 const MAX_BLOCK_RECORDS: usize = 100;
@@ -124,7 +119,7 @@ pub(super) fn store_settings(loaded: &LoadedConfig) -> Result<&dyn StoreSettings
 
 fn store_context(loaded: &LoadedConfig, env: &Env, metrics: &Arc<Metrics>) -> StoreContext {
     StoreContext {
-        capacities: capacities(&loaded.settings),
+        capacities: capacities(loaded),
         issuer: loaded.issuer.clone(),
         env: env.clone(),
         metrics: Arc::clone(metrics),
@@ -132,13 +127,13 @@ fn store_context(loaded: &LoadedConfig, env: &Env, metrics: &Arc<Metrics>) -> St
 }
 
 /// Returns the kinds of records that a hub stores, and the capacity of each.
-pub(super) fn capacities(settings: &Settings) -> Capacities {
-    let limits = &settings.limits;
+pub(super) fn capacities(loaded: &LoadedConfig) -> Capacities {
+    let (settings, limits) = (&loaded.settings, &loaded.settings.limits);
     let registered = settings.client_registration.as_ref();
     let registrations = registered.map_or(0, |config| config.max_registrations as usize);
     let login_usage = Usage { records: limits.logins, bytes: limits.login_bytes() };
     let upstream_sessions = limits.sessions.saturating_mul(UPSTREAM_RECORDS_PER_SESSION);
-    Capacities::default()
+    let capacities = Capacities::default()
         .with_usage(RecordKind::LOGIN, login_usage)
         .with_records(RecordKind::SESSION, limits.sessions)
         .with_records(RecordKind::CODE, limits.grants)
@@ -156,6 +151,7 @@ pub(super) fn capacities(settings: &Settings) -> Capacities {
         .with_records(RecordKind::LOGOUT_NOTICE, MAX_LOGOUT_NOTICE_RECORDS)
         .with_records(RecordKind::UPSTREAM_SESSION, upstream_sessions)
         // One more for their index.
-        .with_records(REGISTRATION, registrations * RECORDS_PER_REGISTRATION + 1)
-        .with_usage(WALLET_REQUEST, WALLET_REQUEST_USAGE)
+        .with_records(REGISTRATION, registrations * RECORDS_PER_REGISTRATION + 1);
+    let extensions = loaded.extensions.iter().flat_map(|extension| extension.record_kinds);
+    extensions.fold(capacities, |all, (kind, usage)| all.with_usage(kind, *usage))
 }

@@ -1,6 +1,5 @@
 //! Finds the connectors with well-formed files that can't be built. The hub starts without them.
 
-use super::code_store::StoreBackedPageState;
 use super::prepare::connector_context;
 use super::reload::check_build;
 use passerelle_config::LoadedConfig;
@@ -9,7 +8,7 @@ use passerelle_settings::Diagnostic;
 
 /// Leaves out the connectors that can't be built.
 pub(super) fn deactivate_unbuildable(loaded: &mut LoadedConfig, env: &Env) {
-    let context = connector_context(loaded, env, None, &StoreBackedPageState::default(), None);
+    let context = connector_context(loaded, env, None, None);
     loaded.files.deactivate_unbuildable(&|configured| check_build(configured, &context));
     let active = loaded.files.connectors();
     loaded.connectors.retain(|id, _| active.contains_key(id));

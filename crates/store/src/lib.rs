@@ -35,6 +35,7 @@ pub mod encryption;
 mod encryption_rules;
 mod error;
 pub mod kind;
+mod late_store;
 pub mod memory;
 pub mod metered;
 mod record_kind;
@@ -44,6 +45,7 @@ mod revocations;
 
 pub use capacities::Capacities;
 pub use error::{InsertPairError, StoreError};
+pub use late_store::LateStore;
 pub use record_kind::{RecordKind, RecordRetention};
 
 /// The kinds of stores of this program.

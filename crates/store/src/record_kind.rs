@@ -78,6 +78,24 @@ impl RecordKind {
     pub const UPSTREAM_SESSION: &'static Self =
         &Self::new("upstream_session", b'u', "upstream_sessions", 512);
 
+    /// The kinds of the hub itself. Optional crates declare more.
+    pub const HUB_KINDS: &'static [&'static Self] = &[
+        Self::LOGIN,
+        Self::SESSION,
+        Self::CODE,
+        Self::TOKEN,
+        Self::LOGOUT_REDIRECT,
+        Self::PENDING_LOGOUT,
+        Self::USED_JTI,
+        Self::LOGIN_PAGE_CODE,
+        Self::PUSHED_REQUEST,
+        Self::BLOCKS,
+        Self::PROBES,
+        Self::REFRESH_GRANT,
+        Self::LOGOUT_NOTICE,
+        Self::UPSTREAM_SESSION,
+    ];
+
     /// Creates a kind of short-lived records.
     #[must_use]
     pub const fn new(

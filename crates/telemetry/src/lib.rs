@@ -30,8 +30,8 @@ pub use logging::{
     init_logging, log_dispatch, log_panic_locations, log_rejection, validate_filter,
 };
 pub use metrics::{
-    CallOutcome, EndedLogins, Listener, LoginOutcome, LoginPhases, MetricDeclaration, MetricType,
-    Metrics, StoreMeter, markdown_page,
+    CallOutcome, EndedLogins, ExtensionMetric, ExtensionMetricType, Listener, LoginOutcome,
+    LoginPhases, MetricDeclaration, MetricType, Metrics, StoreMeter, markdown_page,
 };
 #[doc(hidden)]
 pub use passerelle_protocol::catalogue::LogSeverity; // for `at_level`

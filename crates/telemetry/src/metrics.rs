@@ -3,6 +3,7 @@
 mod clients;
 mod connectors;
 mod declare;
+mod extensions;
 mod key_device;
 mod logins;
 mod operations;
@@ -27,6 +28,7 @@ use declare::{Labelled, metric_table};
 
 pub use connectors::CallOutcome;
 pub use declare::{MetricDeclaration, MetricType, markdown_page};
+pub use extensions::{ExtensionMetric, ExtensionMetricType};
 pub use logins::{EndedLogins, LoginOutcome, LoginPhases};
 pub use store::StoreMeter;
 
@@ -81,14 +83,25 @@ pub struct Metrics {
     key_device: key_device::KeyDeviceMetrics,
     operations: operations::OperationsMetrics,
     limits: rate_limits::LimitMetrics,
+    extensions: extensions::ExtensionMetrics,
 }
 
 impl Metrics {
-    /// Registers all metrics.
+    /// Registers all metrics but those of optional crates.
     ///
     /// # Errors
     /// Returns [`TelemetryError::Metric`] if a name is malformed or declared twice.
     pub fn new() -> Result<Self, TelemetryError> {
+        Self::with_extensions(&[])
+    }
+
+    /// Registers all metrics, with these of optional crates.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn with_extensions(
+        extensions: &[&'static ExtensionMetric],
+    ) -> Result<Self, TelemetryError> {
         let registry = Registry::new();
         let declare = declare::MetricDeclarer { registry: &registry, declared: RefCell::default() };
         #[cfg(target_os = "linux")]
@@ -104,6 +117,7 @@ impl Metrics {
             key_device: key_device::KeyDeviceMetrics::new(&declare)?,
             operations: operations::OperationsMetrics::new(&declare)?,
             limits: rate_limits::LimitMetrics::new(&declare)?,
+            extensions: extensions::ExtensionMetrics::new(&declare, extensions)?,
             samplers: Mutex::default(),
             classes: ArcSwapOption::empty(),
             declared: declare.declared.into_inner(),

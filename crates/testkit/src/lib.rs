@@ -9,7 +9,7 @@
 pub mod fuzz_targets;
 pub mod harness;
 
-pub use passerelle_connector::testing::{code_store, connectors, fake_idp};
+pub use passerelle_connector::testing::{connectors, fake_idp};
 pub use passerelle_egress::testing::fake_server;
 pub use passerelle_federation::testing::samples;
 #[cfg(feature = "pkcs11")]

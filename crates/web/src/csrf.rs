@@ -9,47 +9,27 @@ use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::digest;
 use passerelle_protocol::ids::Secret;
 
-/// Purpose of a form. A token is valid for one purpose only.
+/// Purpose of a form. A token is valid for one purpose only, so no two have the same label.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum FormPurpose {
-    ChooseProvider,
-    CancelLogin,
-    /// Finds the identity provider by an e-mail address.
-    FindByEmail,
-    /// Removes the remembered identity provider.
-    ForgetLastChoice,
-    /// Also binds the displayed claims.
-    Consent,
-    /// Says that the displayed person is another one.
-    ReportWrongUser,
-    /// Sends a password to a connector; binds the attempt's `state`.
-    SignIn,
-    /// Sends the code that another device shows; binds the attempt's `state`.
-    ConfirmWallet,
-    /// Sends what the Digital Credentials API returned; binds the attempt's `state`.
-    PresentCredential,
-    /// Keyed by the session's secret; binds the parameters of the logout request.
-    LogOut,
-    /// Changes the hub from the admin console; keyed by the operator's session cookie.
-    AdminAction,
-}
+pub struct FormPurpose(pub &'static str);
 
 impl FormPurpose {
-    const fn label(self) -> &'static [u8] {
-        match self {
-            Self::ChooseProvider => b"choose",
-            Self::CancelLogin => b"cancel",
-            Self::FindByEmail => b"email",
-            Self::ForgetLastChoice => b"forget",
-            Self::Consent => b"consent",
-            Self::ReportWrongUser => b"wrong user",
-            Self::SignIn => b"sign in",
-            Self::ConfirmWallet => b"confirm wallet",
-            Self::PresentCredential => b"present credential",
-            Self::LogOut => b"log out",
-            Self::AdminAction => b"admin action",
-        }
-    }
+    pub const CHOOSE_PROVIDER: Self = Self("choose");
+    pub const CANCEL_LOGIN: Self = Self("cancel");
+    /// Finds the identity provider by an e-mail address.
+    pub const FIND_BY_EMAIL: Self = Self("email");
+    /// Removes the remembered identity provider.
+    pub const FORGET_LAST_CHOICE: Self = Self("forget");
+    /// Also binds the displayed claims.
+    pub const CONSENT: Self = Self("consent");
+    /// Says that the displayed person is another one.
+    pub const REPORT_WRONG_USER: Self = Self("wrong user");
+    /// Sends a password to a connector; binds the attempt's `state`.
+    pub const SIGN_IN: Self = Self("sign in");
+    /// Keyed by the session's secret; binds the parameters of the logout request.
+    pub const LOG_OUT: Self = Self("log out");
+    /// Changes the hub from the admin console; keyed by the operator's session cookie.
+    pub const ADMIN_ACTION: Self = Self("admin action");
 }
 
 /// Returns the token of a form. `bound` is the content that the token is bound to, or empty.
@@ -57,7 +37,7 @@ impl FormPurpose {
 pub fn form_token(cookie: &Secret<String>, purpose: FormPurpose, bound: &str) -> String {
     digest::base64url(&digest::hmac_parts(
         cookie.reveal().as_bytes(),
-        &[purpose.label(), bound.as_bytes()],
+        &[purpose.0.as_bytes(), bound.as_bytes()],
     ))
 }
 
@@ -122,18 +102,18 @@ mod tests {
     #[test]
     fn a_token_of_another_login_purpose_or_page_is_refused() {
         let (mine, other) = (Secret::new("mine".to_owned()), Secret::new("other".to_owned()));
-        let good = form_token(&mine, FormPurpose::Consent, "shown");
-        assert_eq!(verify_form_token(&mine, FormPurpose::Consent, "shown", Some(&good)), Ok(()));
+        let good = form_token(&mine, FormPurpose::CONSENT, "shown");
+        assert_eq!(verify_form_token(&mine, FormPurpose::CONSENT, "shown", Some(&good)), Ok(()));
         assert_eq!(
-            verify_form_token(&other, FormPurpose::Consent, "shown", Some(&good)),
+            verify_form_token(&other, FormPurpose::CONSENT, "shown", Some(&good)),
             Err(ErrorCode::CsrfWrong)
         );
         for other in [
-            FormPurpose::ChooseProvider,
-            FormPurpose::CancelLogin,
-            FormPurpose::ForgetLastChoice,
-            FormPurpose::SignIn,
-            FormPurpose::LogOut,
+            FormPurpose::CHOOSE_PROVIDER,
+            FormPurpose::CANCEL_LOGIN,
+            FormPurpose::FORGET_LAST_CHOICE,
+            FormPurpose::SIGN_IN,
+            FormPurpose::LOG_OUT,
         ] {
             assert_eq!(
                 verify_form_token(&mine, other, "shown", Some(&good)),
@@ -141,15 +121,15 @@ mod tests {
             );
         }
         assert_eq!(
-            verify_form_token(&mine, FormPurpose::Consent, "else", Some(&good)),
+            verify_form_token(&mine, FormPurpose::CONSENT, "else", Some(&good)),
             Err(ErrorCode::CsrfWrong)
         );
         assert_eq!(
-            verify_form_token(&mine, FormPurpose::Consent, "shown", None),
+            verify_form_token(&mine, FormPurpose::CONSENT, "shown", None),
             Err(ErrorCode::CsrfMissing)
         );
         assert_eq!(
-            verify_form_token(&mine, FormPurpose::Consent, "shown", Some("")),
+            verify_form_token(&mine, FormPurpose::CONSENT, "shown", Some("")),
             Err(ErrorCode::CsrfMissing)
         );
     }

@@ -27,7 +27,8 @@ pub async fn find_by_email(
     path: web::Path<String>,
     body: web::Payload,
 ) -> Result<HttpResponse, Rejection> {
-    let (held, params) = verify_login_form(&context, &path, body, FormPurpose::FindByEmail).await?;
+    let (held, params) =
+        verify_login_form(&context, &path, body, FormPurpose::FIND_BY_EMAIL).await?;
     let address =
         params.single("email").map_err(|_| Rejection::malformed(ErrorCode::BadRequest))?;
     let lookup = match address.and_then(EmailDomain::from_address) {

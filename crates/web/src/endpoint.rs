@@ -7,12 +7,12 @@ use actix_web::http::header::{ALLOW, HeaderValue};
 use actix_web::{FromRequest, Handler, HttpResponse, Resource, Route, web};
 
 use super::cors::CorsPolicy;
-use super::error_responses::RejectionHandler;
+use super::error_responses::{RejectionHandler, error_response};
 use super::form;
 use super::hub::Hub;
 use super::rejection::Rejection;
 use super::request_context::RequestContext;
-use super::routes::error_response;
+use super::route_table::{ErrorFormat, RequestTracing, RouteRow};
 use passerelle_audit::EventKind;
 use passerelle_protocol::catalogue::ErrorCode;
 
@@ -27,63 +27,12 @@ pub struct Endpoint {
     is_enabled: fn(&Hub) -> bool,
 }
 
-/// What the layers around the handler know of a route.
-#[derive(Clone, Copy, Debug)]
-pub struct RouteRow {
-    /// Path pattern.
-    pub path: &'static str,
-    /// Audit event of a rejection; `None` where only unknown paths and methods are rejected.
-    pub rejection_event: Option<EventKind>,
-    pub error_format: ErrorFormat,
-    pub tracing: RequestTracing,
-}
+/// Returns the endpoints of an optional crate. Each worker builds its own.
+pub type EndpointList = fn() -> Vec<Endpoint>;
 
-/// Format of the responses to rejected requests.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ErrorFormat {
-    /// Browsers request the route, with their cookies.
-    Page,
-    /// Programs call the route: every response is JSON.
-    Json,
-}
-
-/// Whether the requests of a route have a span.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum RequestTracing {
-    Off,
-    /// The route belongs to a login. A browser's `traceparent` is ignored.
-    Span,
-    /// Service and data providers call the route, or send a browser to it: the span continues the
-    /// trace of their `traceparent`.
-    CallersTrace,
-}
-
-/// The routes of a hub, for the layers that see a request before its handler.
-#[derive(Clone, Debug)]
-pub struct RouteTable(Vec<RouteRow>);
-
-impl RouteTable {
-    /// Creates the table.
-    pub fn new(endpoints: impl IntoIterator<Item = Endpoint>) -> Self {
-        Self(endpoints.into_iter().map(|endpoint| endpoint.row).collect())
-    }
-
-    /// Returns the row of a path: the route with this path, else the first one with the path's
-    /// beginning before its first parameter.
-    #[must_use]
-    pub fn find(&self, path: &str) -> Option<&RouteRow> {
-        let begins = |row: &&RouteRow| {
-            row.path.split_once('{').is_some_and(|(beginning, _)| path.starts_with(beginning))
-        };
-        self.0.iter().find(|row| row.path == path).or_else(|| self.0.iter().find(begins))
-    }
-
-    /// Returns whether the responses to rejected requests of this path are JSON.
-    #[must_use]
-    pub fn has_json_errors(&self, path: &str) -> bool {
-        self.find(path).is_some_and(|row| row.error_format == ErrorFormat::Json)
-    }
-}
+/// The endpoints of the optional crates, among the states of the hub's extensions.
+#[derive(Clone, Default, Debug)]
+pub struct ExtensionEndpoints(pub Vec<EndpointList>);
 
 impl Endpoint {
     /// Creates an endpoint that serves pages, without methods.

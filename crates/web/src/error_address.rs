@@ -66,5 +66,5 @@ pub(super) fn show_again(context: &RequestContext, code: &str) -> Option<HttpRes
 }
 
 fn find_code(code: &str) -> Option<ErrorCode> {
-    ErrorCode::ALL.iter().find(|known| known.entry().code == code).copied()
+    ErrorCode::find(code)
 }

@@ -316,13 +316,13 @@ fn return_to_service_action(login: &LoginPageContext<'_>) -> PageAction {
     PageAction::BackToService(ServiceReturn::Post(login_form(
         login,
         "cancel",
-        FormPurpose::CancelLogin,
+        FormPurpose::CANCEL_LOGIN,
     )))
 }
 
 /// Returns the way to another account. Where the register is out of order, it is a further try.
 fn other_account_action(login: &LoginPageContext<'_>, code: ErrorCode) -> PageAction {
-    let form = login_form(login, "not-me", FormPurpose::ReportWrongUser);
+    let form = login_form(login, "not-me", FormPurpose::REPORT_WRONG_USER);
     if code.entry().status == 503 {
         PageAction::SignInAgain(form)
     } else {

@@ -5,15 +5,15 @@ use actix_web::{FromRequest, Handler, HttpResponse};
 use futures_util::FutureExt as _;
 use futures_util::future::LocalBoxFuture;
 
-use super::endpoint::{ErrorFormat, RouteRow};
 use super::rejection::{
     AuthorizationRejection, Rejection, RejectionContext, audit_rejection, record_rejection,
 };
 use super::request_context::RequestContext;
 use super::responses::{
     access_token_error_response, authorization_response, client_error_response, interaction_path,
-    registration_error_response, see_other,
+    json_error_response, registration_error_response, see_other,
 };
+use super::route_table::{ErrorFormat, RouteRow};
 use super::sender::DPOP_NONCE;
 use super::token::authorization_headers;
 use super::{diagnostics, error_pages};
@@ -63,6 +63,15 @@ fn check_cookies(context: &RequestContext) -> Result<(), Rejection> {
         return Err(Rejection::OutsideLogin(ErrorCode::RepeatedCookie));
     }
     Ok(())
+}
+
+/// Responds with JSON where programs call, else with a page.
+pub async fn error_response(context: &RequestContext, code: ErrorCode) -> HttpResponse {
+    if context.hub.routes.has_json_errors(context.request.path()) {
+        json_error_response(code)
+    } else {
+        rejection_response(context, Rejection::OutsideLogin(code)).await
+    }
 }
 
 /// Returns the response of a handler, or the one of its rejection.

@@ -1,5 +1,6 @@
 //! The state that the endpoints share: one value per process, used by all arbiters.
 
+use std::any::Any;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,8 +8,8 @@ use arc_swap::ArcSwap;
 
 use super::client_address::TrustedProxies;
 use super::cookies::Cookies;
-use super::endpoint::RouteTable;
 use super::pages::{Locale, PageAction, PageTheme};
+use super::route_table::RouteTable;
 use super::token_diagnostics::TokenDiagnostics;
 use passerelle_federation::logo::Logo;
 use passerelle_grants::authorization_request::AuthorizationRequests;
@@ -56,6 +57,9 @@ pub struct Hub {
     pub service_documentation: Option<String>,
     /// Whether `/sandbox/…` and `/api/v2/diagnostics` are served.
     pub sandbox: SandboxRoutes,
+    /// What the endpoints of optional crates work with, and
+    /// [`ExtensionEndpoints`](super::endpoint::ExtensionEndpoints).
+    pub extension_states: Vec<Arc<dyn Any + Send + Sync>>,
     pub routes: Arc<RouteTable>,
     /// Why token requests failed; empty without the sandbox.
     pub token_diagnostics: TokenDiagnostics,
@@ -71,6 +75,12 @@ impl Hub {
     #[must_use]
     pub const fn accepts_pushed(&self) -> bool {
         self.pushed_request_endpoint.is_some()
+    }
+
+    /// Returns the state of an optional crate; `None` if the hub runs without it.
+    #[must_use]
+    pub fn extension<T: 'static>(&self) -> Option<&T> {
+        self.extension_states.iter().find_map(|state| state.downcast_ref())
     }
 
     /// Returns the name of a service provider; `None` if it is not registered.

@@ -76,7 +76,7 @@ pub async fn forget_last_choice(
     body: web::Payload,
 ) -> Result<HttpResponse, Rejection> {
     let (login, _) =
-        verify_login_form(&context, &path, body, FormPurpose::ForgetLastChoice).await?;
+        verify_login_form(&context, &path, body, FormPurpose::FORGET_LAST_CHOICE).await?;
     let mut response = see_other(&interaction_path(&login.hash));
     add_cookie(&mut response, &context.hub.cookies.expired_last_choice_cookie());
     Ok(response)

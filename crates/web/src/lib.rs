@@ -23,7 +23,6 @@
 //! | [`introspection`] | checktoken, token/revocation |
 //! | [`sign_in`] | the password form of a connector |
 //! | [`sandbox`] | the sandbox identity provider's page |
-//! | [`wallet`] | a connector's pages for wallets, and the endpoints that wallets call |
 //! | [`oauth_errors`] | errors/{error}, the pages that `error_uri` names |
 //! | [`diagnostics`] | diagnostics, on a sandbox hub (causes: [`token_diagnostics`]) |
 //! | [`mod@connection`] | none: limits on the TCP connections |
@@ -67,28 +66,28 @@ mod logout;
 mod metadata;
 mod oauth_errors;
 pub mod outer_middleware;
-mod page_attempt;
-mod page_language;
-mod page_models;
+pub mod page_attempt;
+pub mod page_language;
+pub mod page_models;
 pub mod pages;
 pub mod pasted_request;
 mod posted_callback;
 pub mod proxies;
 pub mod public_listener;
-mod rejection;
-mod request_context;
+pub mod rejection;
+pub mod request_context;
 pub mod responses;
+pub mod route_table;
 pub mod routes;
 mod sandbox;
 mod sender;
 mod sign_in;
 mod spans;
-#[cfg(test)]
-mod testing;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 pub mod theme;
 mod token;
 pub mod token_diagnostics;
-pub mod wallet;
 mod wrong_user;
 
 pub use hub::{Hub, SandboxRoutes};

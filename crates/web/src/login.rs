@@ -73,7 +73,7 @@ pub async fn choose_provider(
     body: web::Payload,
 ) -> Result<HttpResponse, Rejection> {
     let (login, params) =
-        verify_login_form(&context, &path, body, FormPurpose::ChooseProvider).await?;
+        verify_login_form(&context, &path, body, FormPurpose::CHOOSE_PROVIDER).await?;
     match params.single("provider") {
         Ok(Some(provider)) if ConnectorId::is_well_formed(provider) => {
             let choice = LoginRequest::Choose(provider.into());
@@ -92,7 +92,7 @@ pub async fn cancel_login(
     path: web::Path<String>,
     body: web::Payload,
 ) -> Result<HttpResponse, Rejection> {
-    let (login, _) = verify_login_form(&context, &path, body, FormPurpose::CancelLogin).await?;
+    let (login, _) = verify_login_form(&context, &path, body, FormPurpose::CANCEL_LOGIN).await?;
     answer_step(&context, &login, LoginRequest::Cancel, ResponseOrigin::Form).await
 }
 
@@ -273,7 +273,7 @@ pub async fn answer_consent(
     path: web::Path<String>,
     body: web::Payload,
 ) -> Result<HttpResponse, Rejection> {
-    let (login, params) = verify_login_form(&context, &path, body, FormPurpose::Consent).await?;
+    let (login, params) = verify_login_form(&context, &path, body, FormPurpose::CONSENT).await?;
     let answer = match params.single("answer") {
         Ok(Some("yes")) => ConsentAnswer::Yes,
         Ok(Some("no")) => ConsentAnswer::No,

@@ -47,7 +47,7 @@ pub(super) async fn verify_login_form(
     let params = form::parse_body(&context.request, body).await?;
     let login = verify_login_cookie(context, hash).await?;
     // A consent token binds the displayed claims; the step compares them with the current ones.
-    let page_digest = if purpose == FormPurpose::Consent {
+    let page_digest = if purpose == FormPurpose::CONSENT {
         params.get("page_digest").unwrap_or_default()
     } else {
         ""

@@ -134,7 +134,7 @@ pub async fn post_confirmation(
     if let Some(cookie) = context.hub.cookies.session(&context.request) {
         let sent = params.get("csrf");
         let bound = encode_params(&forwarded_params(&params));
-        csrf::verify_form(&context.request, &cookie, FormPurpose::LogOut, &bound, sent)
+        csrf::verify_form(&context.request, &cookie, FormPurpose::LOG_OUT, &bound, sent)
             .inspect_err(|_| context.hub.core.metrics.record_logout("rejected"))
             .map_err(Rejection::LogoutFailed)?;
     }
@@ -409,7 +409,7 @@ fn confirmation_fields(cookie: Option<&Secret<String>>, params: &Params) -> Vec<
     let forwarded = forwarded_params(params);
     // Without a cookie there is no session that another site could end.
     let csrf = cookie.map(|cookie| {
-        let token = csrf::form_token(cookie, FormPurpose::LogOut, &encode_params(&forwarded));
+        let token = csrf::form_token(cookie, FormPurpose::LOG_OUT, &encode_params(&forwarded));
         ("csrf".to_owned(), token)
     });
     let fields = csrf.into_iter().chain(forwarded);

@@ -47,7 +47,7 @@ mod tests {
             ["Y040", "Y041", "Y042"].iter().any(|family| code.starts_with(family))
                 || hub.contains(&code)
         };
-        for code in ErrorCode::ALL.iter().filter(is_token) {
+        for code in ErrorCode::all().iter().filter(is_token) {
             let uri = error_uri("https://hub.example/api/v2", *code);
             let expected = format!("https://hub.example/api/v2/errors/{}", code.entry().oauth);
             assert_eq!(uri, Some(expected), "{}", code.entry().code);

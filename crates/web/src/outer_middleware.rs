@@ -18,10 +18,10 @@ use actix_web::{Error, HttpResponse};
 use futures_util::FutureExt;
 use tokio::time::{Instant, timeout};
 
-use super::endpoint::RouteTable;
 use super::host::{PublicHost, Scheme};
 use super::hub::Hub;
 use super::responses::status_code;
+use super::route_table::RouteTable;
 use super::spans;
 use passerelle_localization::Languages;
 use passerelle_protocol::catalogue::ErrorCode;
@@ -68,7 +68,7 @@ impl EarlyErrorContext {
         let chosen = hub.and_then(|hub| hub.cookies.language(request.request()));
         Self {
             path: request.path().to_owned(),
-            languages: languages.unwrap_or_else(|| Arc::clone(Languages::built_in())),
+            languages: languages.unwrap_or_else(Languages::built_in),
             chosen_language: chosen.map(str::to_owned),
             accept_language: accepted.map(str::to_owned),
         }

@@ -16,7 +16,7 @@ use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::ids::ConnectorId;
 
 /// An attempt at a connector, for a login that this browser started.
-pub(super) struct PageAttempt {
+pub struct PageAttempt {
     pub connector: ConnectorId,
     pub state: String,
     pub login: HeldLogin,

@@ -103,13 +103,13 @@ pub fn choice_page(
     let logo = federation.service_provider(&summary.client_id).and_then(|sp| sp.logo.as_ref());
     ChoicePage {
         interaction: login.hash().to_string(),
-        choose_csrf: login.form_token(FormPurpose::ChooseProvider, ""),
-        cancel_csrf: login.form_token(FormPurpose::CancelLogin, ""),
+        choose_csrf: login.form_token(FormPurpose::CHOOSE_PROVIDER, ""),
+        cancel_csrf: login.form_token(FormPurpose::CANCEL_LOGIN, ""),
         service: login.service_name(),
         forget_csrf: list
             .last_used
             .is_some()
-            .then(|| login.form_token(FormPurpose::ForgetLastChoice, "")),
+            .then(|| login.form_token(FormPurpose::FORGET_LAST_CHOICE, "")),
         service_logo: logo.map(|logo| format!("/assets/service/{}", logo.version)),
         level: summary.requirement.level,
         list: match email {
@@ -162,7 +162,7 @@ fn email_search(
 ) -> (Option<EmailSearch>, Option<Vec<ConnectorId>>) {
     let federation = login.hub.core.federation.load();
     let question = |is_malformed| EmailSearch::Question {
-        csrf: login.form_token(FormPurpose::FindByEmail, ""),
+        csrf: login.form_token(FormPurpose::FIND_BY_EMAIL, ""),
         is_malformed,
     };
     let asked = |search: EmailSearch| (federation.ask_email.then_some(search), None);
@@ -212,8 +212,8 @@ pub fn consent_page(login: &LoginPageContext<'_>, consenting: &Consenting) -> Co
     let federation = login.hub.core.federation.load();
     ConsentPage {
         interaction: login.hash().to_string(),
-        csrf: login.form_token(FormPurpose::Consent, &page_digest),
-        not_me_csrf: login.form_token(FormPurpose::ReportWrongUser, ""),
+        csrf: login.form_token(FormPurpose::CONSENT, &page_digest),
+        not_me_csrf: login.form_token(FormPurpose::REPORT_WRONG_USER, ""),
         person: display_name(&proven.identity),
         page_digest,
         service: login.service_name(),

@@ -9,24 +9,26 @@
 //! request: escaping does not stop a `javascript:` URL.
 
 /// Implements `render` for a page: names its template, which sees the page as `page`, and the
-/// function that returns its title.
+/// function that returns its title. The crate that uses it depends on `askama`, and its `askama.toml`
+/// names the folder of these pages' templates.
+#[macro_export]
 macro_rules! page_template {
     ($page:ty, $path:literal, $title:expr) => {
         impl $page {
             /// Renders the page as HTML.
             #[must_use]
-            pub fn render(&self, chrome: &super::PageChrome<'_>) -> String {
+            pub fn render(&self, chrome: &$crate::pages::PageChrome<'_>) -> String {
                 #[derive(askama::Template)]
                 #[template(path = $path)]
                 struct PageTemplate<'a> {
-                    chrome: &'a super::PageChrome<'a>,
-                    t: &'a super::Locale,
+                    chrome: &'a $crate::pages::PageChrome<'a>,
+                    t: &'a $crate::pages::Locale,
                     title: String,
                     page: &'a $page,
                 }
-                let title: fn(&$page, &super::Locale) -> String = $title;
+                let title: fn(&$page, &$crate::pages::Locale) -> String = $title;
                 let t = chrome.locale;
-                super::render_template(&PageTemplate {
+                $crate::pages::render_template(&PageTemplate {
                     chrome,
                     t,
                     title: title(self, t),
@@ -52,7 +54,6 @@ mod sandbox;
 mod short_pages;
 mod sign_in;
 mod theme;
-mod wallet;
 
 pub use choice::{
     ChoicePage, EmailSearch, FailureBanner, NoAccountAdvice, ProviderOption, UnavailableProvider,
@@ -78,10 +79,6 @@ pub use sandbox::{SandboxOption, SandboxPage};
 pub use short_pages::{ConfirmLogOutPage, FormPostPage, LandingPage, LoggedOutPage};
 pub use sign_in::{PasswordNoticePage, SignInError, SignInPage};
 pub use theme::{FAVICON_PATH, LOGO_PATH, PageTheme};
-pub use wallet::{
-    ConfirmationCodePage, DigitalCredentialsForm, OpenWalletPage, OtherDevicePage, QrImage,
-    WalletCodeError,
-};
 
 /// Data that every page needs.
 #[derive(Clone, Copy, Debug)]
@@ -102,15 +99,18 @@ pub struct PageChrome<'a> {
 
 /// The operator's fragments, as checked HTML; empty without one.
 impl PageChrome<'_> {
-    fn header_fragment(&self) -> &str {
+    #[must_use]
+    pub fn header_fragment(&self) -> &str {
         self.theme.fragments.html(FragmentSlot::Header, self.locale.tag())
     }
 
-    fn help_fragment(&self) -> &str {
+    #[must_use]
+    pub fn help_fragment(&self) -> &str {
         self.theme.fragments.html(FragmentSlot::Help, self.locale.tag())
     }
 
-    fn footer_fragment(&self) -> &str {
+    #[must_use]
+    pub fn footer_fragment(&self) -> &str {
         self.theme.fragments.html(FragmentSlot::Footer, self.locale.tag())
     }
 }

@@ -3,10 +3,10 @@
 //! Responsible for the audit event of a rejection at a route. Does not build the response.
 
 use super::cookies::HeldLogin;
-use super::endpoint::RouteRow;
 use super::form::FormError;
 use super::page_language::PageLanguage;
 use super::request_context::RequestContext;
+use super::route_table::RouteRow;
 use passerelle_audit::{Event, EventKind};
 use passerelle_grants::error::GrantError;
 use passerelle_hub::{LoginSummary, StepError};

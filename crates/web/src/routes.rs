@@ -5,38 +5,44 @@ use actix_web::middleware::DefaultHeaders;
 use actix_web::{FromRequest, Handler, HttpResponse, web};
 
 use super::cors::{self, CorsPolicy};
-use super::endpoint::Endpoint;
-use super::error_responses::{RejectionHandler, rejection_response};
+use super::endpoint::{Endpoint, EndpointList, ExtensionEndpoints};
+use super::error_responses::{RejectionHandler, error_response};
 use super::hub::{Hub, SandboxRoutes};
 use super::language_choice::{LANGUAGE_PATH, choose_language};
 use super::rejection::Rejection;
 use super::request_context::RequestContext;
-use super::responses::json_error_response;
+use super::route_table::RouteTable;
 use super::{
     assets, authorize, backchannel_logout, client_registration, diagnostics, email_discovery,
     introspection, landing, last_choice, login, logout, metadata, oauth_errors, posted_callback,
-    sandbox, sign_in, token, wallet, wrong_user,
+    sandbox, sign_in, token, wrong_user,
 };
 use passerelle_audit::EventKind;
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::discovery::path;
 
-/// Returns every endpoint of a hub. The first one that matches a path serves it.
+/// Returns every endpoint of a hub, with those of its optional crates. The first one that matches a path serves it.
 ///
 /// actix tries them in this order. A path with a parameter costs a regular expression, so those
 /// come last, and the ones of every login before the others.
 #[must_use]
-pub fn endpoints(sandbox: SandboxRoutes) -> Vec<Endpoint> {
-    let mut endpoints: Vec<Endpoint> =
-        [logins(), client_endpoints(), wallets(), logouts(), documents()]
-            .into_iter()
-            .flatten()
-            .collect();
+pub fn endpoints(sandbox: SandboxRoutes, extensions: &[EndpointList]) -> Vec<Endpoint> {
+    let mut endpoints: Vec<Endpoint> = [logins(), client_endpoints(), logouts(), documents()]
+        .into_iter()
+        .chain(extensions.iter().map(|endpoints| endpoints()))
+        .flatten()
+        .collect();
     if sandbox == SandboxRoutes::On {
         endpoints.extend(sandbox_endpoints());
     }
     endpoints.sort_by_key(|endpoint| endpoint.row.path.contains('{'));
     endpoints
+}
+
+/// Returns the table of these endpoints.
+#[must_use]
+pub fn route_table(sandbox: SandboxRoutes, extensions: &[EndpointList]) -> RouteTable {
+    RouteTable::new(endpoints(sandbox, extensions).into_iter().map(|endpoint| endpoint.row))
 }
 
 fn logins() -> Vec<Endpoint> {
@@ -66,24 +72,6 @@ fn logins() -> Vec<Endpoint> {
             .enabled_if(|hub| hub.core.federation.load().remember_last.is_some()),
         step("/api/v2/interaction/{hash}/cancel").post(login::cancel_login),
         step("/connectors/{connector}/login").get(sign_in::show_form).post(sign_in::submit_form),
-    ]
-}
-
-fn wallets() -> Vec<Endpoint> {
-    let step = |path| Endpoint::at(path).rejected_as(EventKind::StepRefused).traced();
-    let program = |path| Endpoint::at(path).rejected_as(EventKind::CallbackRefused).for_programs();
-    vec![
-        step("/connectors/{connector}/wallet").get(wallet::show_page),
-        step("/connectors/{connector}/wallet/other-device")
-            .get(wallet::show_other_device)
-            .post(wallet::submit_code),
-        step("/connectors/{connector}/wallet/digital-credential")
-            .post(wallet::submit_digital_credential),
-        step("/connectors/{connector}/wallet/code").get(wallet::show_code),
-        program("/api/v2/wallet/{connector}/{request}")
-            .get(wallet::get_request)
-            .post(wallet::post_request),
-        program("/api/v2/wallet/{connector}/{request}/response").post(wallet::post_response),
     ]
 }
 
@@ -195,7 +183,8 @@ fn sandbox_endpoints() -> [Endpoint; 3] {
 
 /// Registers all endpoints of `hub`.
 pub fn configure_routes(config: &mut web::ServiceConfig, hub: web::Data<Hub>) {
-    for endpoint in endpoints(hub.sandbox) {
+    let optional = hub.extension::<ExtensionEndpoints>().cloned().unwrap_or_default();
+    for endpoint in endpoints(hub.sandbox, &optional.0) {
         let policy = endpoint.cors();
         let resource = endpoint.into_resource(hub.clone());
         match policy {
@@ -212,13 +201,4 @@ pub fn configure_routes(config: &mut web::ServiceConfig, hub: web::Data<Hub>) {
 
 async fn not_found(context: RequestContext) -> HttpResponse {
     error_response(&context, ErrorCode::NotFound).await
-}
-
-/// Responds with JSON where programs call, else with a page.
-pub(super) async fn error_response(context: &RequestContext, code: ErrorCode) -> HttpResponse {
-    if context.hub.routes.has_json_errors(context.request.path()) {
-        json_error_response(code)
-    } else {
-        rejection_response(context, Rejection::OutsideLogin(code)).await
-    }
 }

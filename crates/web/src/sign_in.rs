@@ -48,7 +48,8 @@ pub async fn submit_form(
 ) -> Result<HttpResponse, Rejection> {
     let params = form::parse_body(&context.request, body).await?;
     let attempt = verify_attempt(&context, path.into_inner(), params.get("state")).await?;
-    let attempt = attempt.verify_form(&context.request, FormPurpose::SignIn, params.get("csrf"))?;
+    let attempt =
+        attempt.verify_form(&context.request, FormPurpose::SIGN_IN, params.get("csrf"))?;
     let username = params.get("username").unwrap_or_default().to_owned();
     let (Some(_), Some(password)) = (params.get("username"), params.get("password")) else {
         let error = Some(SignInError::MissingField);
@@ -164,7 +165,7 @@ fn sign_in_response(
         action: format!("/connectors/{connector}/login"),
         hidden: vec![
             HiddenField::new("state", state.as_str()),
-            HiddenField::new("csrf", login.form_token(FormPurpose::SignIn, state)),
+            HiddenField::new("csrf", login.form_token(FormPurpose::SIGN_IN, state)),
         ],
         username,
         error,

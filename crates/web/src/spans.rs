@@ -11,7 +11,7 @@ use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::Method;
 use actix_web::http::header::HeaderName;
 
-use super::endpoint::{RequestTracing, RouteTable};
+use super::route_table::{RequestTracing, RouteTable};
 use passerelle_telemetry::trace::{Span, Tracer};
 
 static TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
@@ -82,7 +82,7 @@ fn method_name(method: &Method) -> &'static str {
 mod tests {
     use super::*;
     use crate::hub::SandboxRoutes;
-    use crate::routes::endpoints;
+    use crate::routes::route_table;
     use actix_web::test::TestRequest;
 
     const CALLER: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa01a902b7-01";
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn only_the_requests_of_logins_have_spans() {
-        let routes = RouteTable::new(endpoints(SandboxRoutes::On));
+        let routes = route_table(SandboxRoutes::On, &[]);
         for (path, traced) in [
             ("/api/v2/authorize", true),
             ("/api/v2/interaction/x/consent", true),

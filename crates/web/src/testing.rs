@@ -9,4 +9,6 @@
     reason = "a test double fails its test by panicking"
 )]
 
+pub mod page_checks;
+#[cfg(test)]
 pub mod page_gallery;

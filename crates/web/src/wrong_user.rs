@@ -26,7 +26,8 @@ pub async fn report_wrong_user(
     path: web::Path<String>,
     body: web::Payload,
 ) -> Result<HttpResponse, Rejection> {
-    let (login, _) = verify_login_form(&context, &path, body, FormPurpose::ReportWrongUser).await?;
+    let (login, _) =
+        verify_login_form(&context, &path, body, FormPurpose::REPORT_WRONG_USER).await?;
     let hub = &context.hub;
     let cookie = hub.cookies.session(&context.request);
     let failed = |error| Rejection::StepFailed(login.hash.clone(), error);

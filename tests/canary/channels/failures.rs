@@ -115,7 +115,7 @@ pub(super) async fn cause_panic(hub: &TestHub, outputs: &Outputs, canaries: &mut
         "https://hub.example",
         std::time::Duration::from_secs(10),
         Arc::clone(&hub.metrics),
-        Arc::new(RouteTable::new(routes::endpoints(SandboxRoutes::On))),
+        Arc::new(routes::route_table(SandboxRoutes::On, &[])),
         |_, code| code.entry().code.to_owned(),
     );
     let middleware = Arc::new(middleware.unwrap());

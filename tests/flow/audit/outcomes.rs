@@ -169,7 +169,9 @@ async fn the_refusal_of_every_route_is_recorded() {
         ("POST", "/api/v2/callback/{connector}"),
     ];
     let mut refused = 0;
-    for endpoint in routes::endpoints(SandboxRoutes::On) {
+    let extensions =
+        passerelle_server::KINDS.extensions.iter().map(|extension| extension.endpoints);
+    for endpoint in routes::endpoints(SandboxRoutes::On, &extensions.collect::<Vec<_>>()) {
         let Some(name) = endpoint.row.rejection_event else { continue };
         let connector = if endpoint.row.path.contains("/wallet") { "wallet" } else { "amandier" };
         let path =

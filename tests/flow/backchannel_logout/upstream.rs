@@ -155,7 +155,7 @@ fn assert_rejected(answer: &Answer, code: &str) {
     let body: Value = serde_json::from_str(&answer.body).unwrap();
     assert_eq!((answer.status, &body["error"]), (400, &json!("invalid_request")), "{body}");
     assert_eq!(answer.header("cache-control"), "no-store");
-    let entry = ErrorCode::ALL.iter().find(|known| known.entry().code == code).unwrap().entry();
+    let entry = ErrorCode::find(code).unwrap().entry();
     assert_eq!(body["error_description"], entry.description);
 }
 

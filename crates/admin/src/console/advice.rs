@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn there_is_something_to_do_about_every_code() {
-        for code in E::ALL {
+        for code in &E::all() {
             let advice = advice_for(*code);
             assert!(
                 advice.len() > 30 && advice.ends_with('.') && !advice.contains("  "),

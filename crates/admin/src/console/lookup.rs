@@ -179,7 +179,7 @@ fn check_foreign_line(line: &mut LoginLine) -> bool {
 
 /// Returns the error of a code such as `Y020003`.
 fn find_code(code: &str) -> Option<ErrorCode> {
-    ErrorCode::ALL.iter().copied().find(|known| known.entry().code == code)
+    ErrorCode::find(code)
 }
 
 fn to_line(entry: &TimelineEntry, service_provider: Option<&ClientId>) -> LoginLine {

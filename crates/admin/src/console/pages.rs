@@ -35,7 +35,7 @@ impl PageContext {
     /// Creates the context of a page for this operator.
     pub(super) fn new(nonce: &str, node: &str, by: Option<&AdminRequester>) -> Self {
         let form_key = by.and_then(|by| by.form_key.as_ref());
-        let token = form_key.map(|key| csrf::form_token(key, FormPurpose::AdminAction, ""));
+        let token = form_key.map(|key| csrf::form_token(key, FormPurpose::ADMIN_ACTION, ""));
         Self {
             nonce: nonce.to_owned(),
             node: node.to_owned(),

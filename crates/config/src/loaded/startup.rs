@@ -71,7 +71,7 @@ fn load_valid_files(
         load_settings(folder, environment, kinds, fatal)?;
     let loaded = assemble_valid_files(context, (&source, checked), scopes, fatal)?;
     let KindTables { store, register } = tables;
-    Some(LoadedConfig { register, store, ..loaded })
+    Some(LoadedConfig { register, store, extensions: kinds.extensions, ..loaded })
 }
 
 /// The settings and the scope tables, checked.
@@ -89,6 +89,7 @@ fn load_settings(
     kinds: Kinds,
     fatal: &mut Vec<Diagnostic>,
 ) -> Option<UsableSettings> {
+    kinds.install_extensions();
     let schema = settings_schema(kinds);
     let source = SourceFile::read(&folder.join("passerelle.toml"))
         .map_err(|problem| fatal.push(problem))

@@ -47,8 +47,12 @@ fn a_broken_store_is_reported_with_the_other_problems() {
 
 #[test]
 fn a_kind_that_was_not_built_in_is_named_with_its_feature() {
-    const KINDS: Kinds =
-        Kinds { stores: &[TableKind::missing("redis")], registers: &[], connectors: &[] };
+    const KINDS: Kinds = Kinds {
+        stores: &[TableKind::missing("redis")],
+        registers: &[],
+        connectors: &[],
+        extensions: &[],
+    };
     let folder = folder_with("[store.redis]\nnodes = [\"a:1\"]");
     let problems = load_config(folder.path(), &folder.environment(), KINDS).unwrap_err();
     let texts: Vec<String> = problems.iter().map(ToString::to_string).collect();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use figment::value::Value;
 
-use passerelle_localization::{MessageFile, is_built_in, message_keys};
+use passerelle_localization::{MessageFile, catalogue};
 use passerelle_settings::closest_word::closest_word;
 use passerelle_settings::folder::list_files;
 use passerelle_settings::{Diagnostic, FieldDiagnostic, SourceFile, file_diagnostic};
@@ -72,7 +72,8 @@ pub(crate) fn check_source(source: &SourceFile) -> Result<Arc<MessageFile>, Vec<
 }
 
 fn to_diagnostic(source: &SourceFile, problem: FieldDiagnostic) -> Diagnostic {
-    let known: Vec<&str> = message_keys().collect();
+    let catalogue = catalogue();
+    let known: Vec<&str> = catalogue.message_keys().collect();
     let is_known = known.binary_search(&problem.key.as_str()).is_ok();
     let meant = if is_known { None } else { closest_word(&problem.key, &known) };
     let meant = meant.map(|meant| format!("did you mean `{meant}`? If not, ")).unwrap_or_default();
@@ -94,7 +95,8 @@ pub(crate) fn default_language_diagnostic(
     language: &str,
     files: &[(SourceFile, Arc<MessageFile>)],
 ) -> Option<Diagnostic> {
-    let is_known = is_built_in(language) || files.iter().any(|(_, f)| f.language() == language);
+    let is_known =
+        catalogue().has_language(language) || files.iter().any(|(_, f)| f.language() == language);
     (!is_known).then(|| {
         let fix =
             format!("write the code of a language, or add {FOLDER}/LANGUAGE.ftl with its messages");

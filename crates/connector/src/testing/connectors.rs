@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 
-use super::code_store::{InMemoryWalletRequests, code_store};
 use crate::kind_settings::{ConnectorKindFormat, KindCheck, SupportedKinds, connector_schema};
 use crate::mapping::check_mapping;
 use crate::{ConfiguredConnector, ConnectorContext, SandboxMode, oauth2, oidc, persona};
@@ -16,6 +15,9 @@ use passerelle_protocol::ids::{ConnectorId, Secret};
 use passerelle_settings::{
     Environment, SecretContext, SecretOwner, SecretOwnerKind, SecretRules, SourceFile,
 };
+use passerelle_store::memory::MemoryStore;
+use passerelle_store::testing::store_conformance::ample_capacities;
+use passerelle_store::{Capacities, LateStore, Store};
 
 /// A connector of the kind with the fewest keys, for tests that don't call it.
 pub fn any_connector(id: &str, name: &str) -> ConfiguredConnector {
@@ -87,7 +89,11 @@ pub fn context(env: Env) -> ConnectorContext {
         sandbox: SandboxMode::Off,
         http_clients: HttpClientPool::default(),
         metrics: None,
-        code_store: code_store(),
-        wallet_requests: Arc::new(InMemoryWalletRequests::default()),
+        store: store_with(ample_capacities()),
     }
+}
+
+/// Returns a store in memory with these capacities.
+pub fn store_with(capacities: Capacities) -> LateStore {
+    LateStore::from(Arc::new(MemoryStore::new(capacities)) as Arc<dyn Store>)
 }

@@ -33,7 +33,7 @@ impl DemoServiceProvider {
             theme: &self.theme,
             base_path: "",
             notices: &[],
-            languages: Languages::built_in(),
+            languages: &Languages::built_in(),
             return_path: None,
         });
         // No `form-action`: browsers apply it to redirects after a form, which lead to the hub

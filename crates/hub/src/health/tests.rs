@@ -195,7 +195,7 @@ fn every_upstream_code_is_attributed() {
         E::AcrMissing,
         E::AcrUnlisted,
     ];
-    for code in E::ALL {
+    for code in &E::all() {
         let (theirs, not) = (idp_failures.contains(code), other_failures.contains(code));
         if code.entry().origin == ErrorOrigin::Upstream {
             assert!(theirs != not, "{code:?}: add it to one of the two lists");

@@ -104,7 +104,7 @@ catalogue! {
     IdpKeys = "Y020010" 502 "temporarily_unavailable" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's key set is unusable.";
     IdpBusy = "Y020011" 503 "temporarily_unavailable" Warn Upstream IdentityProvider "error-idp-busy" "Too many logins wait for this identity provider.";
     IdpLimited = "Y020012" 503 "temporarily_unavailable" Warn Policy Operator "error-idp-busy" "The identity provider's limit of logins per minute is reached.";
-    IdpCertificateTime = "Y020013" 502 "temporarily_unavailable" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider's TLS certificate has expired or is not valid yet.";
+    IdpCertificateTime = "Y020013" 502 "temporarily_unavailable" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider's TLS certificate has expired or is not valid yet." DependsOnClock;
     IdpDenied = "Y020020" 403 "access_denied" Info User User "error-idp-denied" "The authentication was aborted at the identity provider.";
     IdpError = "Y020021" 502 "server_error" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider answered with an error.";
     IdpCallbackMalformed = "Y020022" 400 "server_error" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider's authorization response is malformed.";
@@ -121,20 +121,20 @@ catalogue! {
     IdTokenAudience = "Y020038" 502 "server_error" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's ID token is meant for another audience.";
     IdTokenAzp = "Y020039" 502 "server_error" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's ID token was issued to another client.";
     IdTokenNonce = "Y020040" 502 "server_error" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's ID token carries another nonce.";
-    IdTokenExpired = "Y020041" 502 "server_error" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider's ID token has expired.";
-    IdTokenFuture = "Y020042" 502 "server_error" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider's ID token was issued in the future.";
-    IdTokenNotYet = "Y020043" 502 "server_error" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider's ID token is not valid yet.";
+    IdTokenExpired = "Y020041" 502 "server_error" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider's ID token has expired." DependsOnClock;
+    IdTokenFuture = "Y020042" 502 "server_error" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider's ID token was issued in the future." DependsOnClock;
+    IdTokenNotYet = "Y020043" 502 "server_error" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider's ID token is not valid yet." DependsOnClock;
     IdTokenAtHash = "Y020044" 502 "server_error" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's ID token does not belong to its access token.";
     IdTokenSubject = "Y020045" 502 "server_error" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's ID token has no subject.";
-    IdTokenAuthTime = "Y020046" 502 "server_error" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider's ID token lacks the authentication time.";
-    ReauthenticationNotProven = "Y020047" 502 "server_error" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider did not authenticate the user again.";
+    IdTokenAuthTime = "Y020046" 502 "server_error" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider's ID token lacks the authentication time." DependsOnClock;
+    ReauthenticationNotProven = "Y020047" 502 "server_error" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider did not authenticate the user again." DependsOnClock;
     IdTokenEncryption = "Y020048" 502 "server_error" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's ID token is encrypted where plain is registered.";
     UserinfoRefused = "Y020050" 502 "server_error" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider refused its own access token.";
     UserinfoMalformed = "Y020051" 502 "server_error" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider's user information is malformed.";
     UserinfoSubject = "Y020052" 502 "server_error" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's user information is about another subject.";
     UserinfoSignature = "Y020053" 502 "server_error" Error Upstream IdentityProvider "error-idp-trouble" "The signature of the identity provider's user information is wrong.";
     UserinfoAudience = "Y020054" 502 "server_error" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's user information names another issuer or audience.";
-    UserinfoTime = "Y020055" 502 "server_error" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider's user information has expired or is not valid yet.";
+    UserinfoTime = "Y020055" 502 "server_error" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider's user information has expired or is not valid yet." DependsOnClock;
     UserinfoKey = "Y020056" 502 "server_error" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's user information is signed with an unknown key.";
     IdpCircuitOpen = "Y020100" 503 "temporarily_unavailable" Info Upstream IdentityProvider "error-idp-trouble" "The identity provider has failed several times; the hub does not call it for a moment.";
     // Token responses, and userinfo without an ID token.
@@ -166,15 +166,15 @@ catalogue! {
     IdpBlocked = "Y020150" 403 "access_denied" Info Policy User "error-idp-blocked" "This identity provider is blocked at the moment.";
     IdpBlockedForService = "Y020151" 403 "access_denied" Info Policy User "error-idp-blocked-for-service" "This identity provider is blocked for this client_id at the moment.";
     UserinfoEncryption = "Y020240" 502 "server_error" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's user information is encrypted where plain is registered.";
-    IdpClientRefused = "Y020241" 502 "server_error" Error Upstream Operator "error-idp-trouble" "The identity provider refused the hub's own client authentication.";
+    IdpClientRefused = "Y020241" 502 "server_error" Error Upstream Operator "error-idp-trouble" "The identity provider refused the hub's own client authentication." DependsOnClock;
     IdpAssertion = "Y020242" 502 "server_error" Error Hub Operator "error-idp-trouble" "The hub could not sign its client assertion for the identity provider.";
     IdpCodeMalformed = "Y020310" 400 "server_error" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider's code is longer than 4096 characters, or has characters other than printable ASCII.";
     IdpThrottled = "Y020311" 503 "temporarily_unavailable" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider rejects the hub's requests because of a rate limit.";
-    IdpPushRefused = "Y020312" 502 "temporarily_unavailable" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider refused the hub's pushed authorization request.";
+    IdpPushRefused = "Y020312" 502 "temporarily_unavailable" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider refused the hub's pushed authorization request." DependsOnClock;
     IdpPushAnswer = "Y020313" 502 "temporarily_unavailable" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider's response to the hub's pushed authorization request is malformed.";
     IdpResponseKey = "Y020314" 400 "server_error" Warn Upstream IdentityProvider "error-idp-answer" "No published key of the identity provider fits its signed authorization response.";
     IdpResponseUnproven = "Y020315" 400 "server_error" Warn Upstream IdentityProvider "error-idp-answer" "The identity provider's authorization response is not signed as registered.";
-    IdpResponseClaims = "Y020316" 400 "server_error" Warn Upstream IdentityProvider "error-idp-answer" "The identity provider's signed authorization response has another iss, aud or state, or has expired.";
+    IdpResponseClaims = "Y020316" 400 "server_error" Warn Upstream IdentityProvider "error-idp-answer" "The identity provider's signed authorization response has another iss, aud or state, or has expired." DependsOnClock;
     IdpDpopNonce = "Y020317" 502 "temporarily_unavailable" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider asks for another DPoP nonce although the hub sent the one that it gave.";
     IdpTokenUnbound = "Y020318" 502 "server_error" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider issued a bearer token where a token that is bound to the hub's key is demanded.";
     IdpResponseEncryption = "Y020319" 400 "server_error" Warn Upstream IdentityProvider "error-idp-answer" "The identity provider's authorization response is not encrypted as registered.";
@@ -182,18 +182,8 @@ catalogue! {
     IdpStateUnusable = "Y020330" 400 "server_error" Warn Upstream IdentityProvider "error-idp-answer" "The identity provider's authorization response carries no usable state: it is missing, empty or repeated.";
     IdpTemporarilyUnavailable = "Y020331" 503 "temporarily_unavailable" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider answered that it is temporarily unavailable.";
     IdpEncoding = "Y020332" 502 "temporarily_unavailable" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider's response is compressed in a way that the hub can't decode.";
-    PromptLoginIgnored = "Y020370" 502 "server_error" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider did not authenticate the user again although prompt=login asked it to.";
+    PromptLoginIgnored = "Y020370" 502 "server_error" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider did not authenticate the user again although prompt=login asked it to." DependsOnClock;
     // Wallets.
-    WalletRequestUnknown = "Y020500" 400 "invalid_request" Info User User "error-wallet-request" "The wallet's request is unknown, has expired, or was answered already.";
-    WalletResponseMalformed = "Y020501" 400 "invalid_request" Info User IdentityProvider "error-wallet-presentation" "The wallet's response is malformed, or not encrypted as requested.";
-    WalletResponseKey = "Y020502" 400 "invalid_request" Info User IdentityProvider "error-wallet-presentation" "The wallet's response is not encrypted to the key of its request.";
-    WalletPresentationInvalid = "Y020510" 403 "access_denied" Warn User IdentityProvider "error-wallet-presentation" "The presentation of the wallet is invalid.";
-    WalletIssuerUntrusted = "Y020511" 403 "access_denied" Warn User Operator "error-wallet-issuer" "The issuer of the credential is not among the trusted ones.";
-    WalletCredentialExpired = "Y020512" 403 "access_denied" Info User User "error-wallet-expired" "The credential, or the certificate of its issuer, has expired.";
-    WalletCredentialRevoked = "Y020513" 403 "access_denied" Info User User "error-wallet-revoked" "The credential is revoked or suspended.";
-    WalletClaimMissing = "Y020514" 403 "access_denied" Info User User "error-wallet-claim" "The wallet did not disclose a claim that is required.";
-    WalletStatusUnavailable = "Y020520" 502 "temporarily_unavailable" Error User Operator "error-idp-trouble" "The status list of the credential can't be used.";
-    WalletTrustUnavailable = "Y020521" 502 "temporarily_unavailable" Error User Operator "error-idp-trouble" "A list of trusted issuers can't be used.";
 
     // Y03: the authorization request. Y03, parameter, rule; `parameters` has 01 and 02 of each.
     ClientIdUnknown = "Y030103" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The client_id is not registered on this platform.";
@@ -379,7 +369,7 @@ catalogue! {
     LogoutTokenEncryption = "Y190605" 400 "invalid_request" Warn Upstream IdentityProvider "error-bad-request" "The logout_token is not encrypted as registered for the ID tokens of this identity provider.";
     LogoutTokenIssuer = "Y190606" 400 "invalid_request" Warn Upstream IdentityProvider "error-bad-request" "The iss of the logout_token is not this identity provider.";
     LogoutTokenAudience = "Y190607" 400 "invalid_request" Warn Upstream IdentityProvider "error-bad-request" "The aud of the logout_token is not the client_id of this hub.";
-    LogoutTokenTime = "Y190608" 400 "invalid_request" Warn Upstream IdentityProvider "error-bad-request" "The logout_token has expired, is not valid yet, was issued in the future, or expires more than an hour from now.";
+    LogoutTokenTime = "Y190608" 400 "invalid_request" Warn Upstream IdentityProvider "error-bad-request" "The logout_token has expired, is not valid yet, was issued in the future, or expires more than an hour from now." DependsOnClock;
     LogoutTokenEvent = "Y190609" 400 "invalid_request" Warn Upstream IdentityProvider "error-bad-request" "The logout_token is another kind of token: its typ must be logout+jwt, JWT or absent, and its events must have the back-channel logout event.";
     LogoutTokenNonce = "Y190610" 400 "invalid_request" Warn Upstream IdentityProvider "error-bad-request" "The logout_token has a nonce, which it must not have.";
     LogoutTokenSubject = "Y190611" 400 "invalid_request" Warn Upstream IdentityProvider "error-bad-request" "The logout_token has neither a sid nor a sub.";

@@ -18,7 +18,6 @@ use passerelle_connector::diagnostic::{
     SampleVerification,
 };
 use passerelle_connector::dropped_claims::DroppedClaimRow;
-use passerelle_connector::one_time_code::NoCodeStore;
 use passerelle_connector::{ConfiguredConnector, Connector, ConnectorContext};
 use passerelle_egress::http_client_pool::HttpClientPool;
 use passerelle_federation::identity::mapping::{ClaimPath, MappingSource, UnmappedClaims};
@@ -197,8 +196,7 @@ fn build_connector(
         sandbox: context.kinds.sandbox,
         http_clients: HttpClientPool::default(),
         metrics: None,
-        code_store: Arc::new(NoCodeStore),
-        wallet_requests: Arc::new(NoCodeStore),
+        store: passerelle_store::LateStore::default(),
     };
     passerelle_connector::build(configured, connector_context).map_err(|error| {
         CheckDiagnostic::error("file", format!("{} {}", error.key, error.message), error.fix)

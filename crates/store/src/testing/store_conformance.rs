@@ -29,24 +29,8 @@ pub const FOREIGN_KIND: &RecordKind = &RecordKind::new("foreign", b'z', "foreign
 /// Returns capacities that no test exceeds.
 #[must_use]
 pub fn ample_capacities() -> Capacities {
-    let kinds = [
-        RecordKind::LOGIN,
-        RecordKind::SESSION,
-        RecordKind::CODE,
-        RecordKind::TOKEN,
-        RecordKind::LOGOUT_REDIRECT,
-        RecordKind::PENDING_LOGOUT,
-        RecordKind::USED_JTI,
-        RecordKind::LOGIN_PAGE_CODE,
-        RecordKind::PUSHED_REQUEST,
-        RecordKind::BLOCKS,
-        RecordKind::PROBES,
-        RecordKind::REFRESH_GRANT,
-        RecordKind::LOGOUT_NOTICE,
-        RecordKind::UPSTREAM_SESSION,
-        FOREIGN_KIND,
-    ];
-    kinds.into_iter().fold(Capacities::default(), |all, kind| all.with_records(kind, 1000))
+    let kinds = RecordKind::HUB_KINDS.iter().copied().chain([FOREIGN_KIND]);
+    kinds.fold(Capacities::default(), |all, kind| all.with_records(kind, 1000))
 }
 
 #[cfg(test)]

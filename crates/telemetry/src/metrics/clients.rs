@@ -77,6 +77,7 @@ impl Metrics {
         }
         let client = |label: &str| names.contains(label);
         self.connectors.remove_series(&connector);
+        self.extensions.remove_series("connector", &connector);
         self.logins.remove_series(&connector, &client);
         self.clients.remove_series(&client);
     }

@@ -46,8 +46,6 @@ metric_table! {
             "1 while every identity provider fails at once, which means that the hub's own outgoing network is down.";
         amr_dropped: IntCounterVec("amr_values_dropped_total", ["connector", "reason"])
             "Values of an identity provider's amr that were dropped.";
-        wallet_presentations: IntCounterVec("wallet_presentations_total", ["connector", "outcome", "reason"])
-            "Presentations of wallets by outcome: accepted, rejected, declined; reason is the rule that a rejected one breaks.";
         metadata_dropped: IntCounterVec("connector_metadata_dropped_total", ["connector", "member"])
             "Malformed members of an identity provider's configuration document that no login needs, (repeated) its repeated ones, and (keys) malformed keys of its key set, which the hub ignores; counted when they change.";
         claims_dropped: IntCounterVec("claims_dropped_total", ["connector", "claim", "reason"])
@@ -65,7 +63,6 @@ impl ConnectorMetrics {
         remove_series(&self.amr_dropped, "connector", stays);
         remove_series(&self.claims_dropped, "connector", stays);
         remove_series(&self.metadata_dropped, "connector", stays);
-        remove_series(&self.wallet_presentations, "connector", stays);
     }
 }
 
@@ -224,16 +221,6 @@ impl Metrics {
     /// Records a malformed member of the metadata that was ignored. `member` is a constant.
     pub fn record_dropped_metadata(&self, connector: &ConnectorId, member: &'static str) {
         self.connectors.metadata_dropped.with([connector.as_str(), member]).inc();
-    }
-
-    /// Records what became of a wallet's presentation. `reason` is one of a few constants.
-    pub fn record_wallet_presentation(
-        &self,
-        connector: &ConnectorId,
-        outcome: &'static str,
-        reason: &'static str,
-    ) {
-        self.connectors.wallet_presentations.with([connector.as_str(), outcome, reason]).inc();
     }
 
     /// Records a query of the register.

@@ -36,7 +36,6 @@ fn record_everything_once(metrics: &Metrics) {
     metrics.set_connector_blocks([(&ConnectorId::from("gone"), 1)].into_iter());
     metrics.set_connector_blocks([(&impots, 2)].into_iter());
     metrics.record_dropped_amr_values(&impots, "unknown", 2);
-    metrics.record_wallet_presentation(&"impots".into(), "rejected", "issuer_untrusted");
     metrics.record_dropped_claim(&"impots".into(), "siret", "type");
     metrics.record_register_lookup("found", took);
     metrics.record_skipped_register_lookup("circuit_open");

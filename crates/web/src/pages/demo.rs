@@ -9,7 +9,6 @@ use askama::Template;
 
 use super::locale::PageMessages as _;
 use super::{Locale, PageChrome, render_template};
-use passerelle_localization::Languages;
 use passerelle_protocol::acr::Level;
 
 /// The page before a sign-in.

@@ -27,7 +27,8 @@ impl DisplayedNotice {
     }
 
     /// Returns whether the notice is a warning.
-    pub(super) fn is_warning(&self) -> bool {
+    #[must_use]
+    pub fn is_warning(&self) -> bool {
         self.severity == NoticeSeverity::Warning
     }
 }

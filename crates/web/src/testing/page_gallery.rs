@@ -2,17 +2,16 @@
 //! be looked at.
 
 mod choice;
+mod demo_wallet;
 mod errors;
-mod wallet;
 
 use std::time::Duration;
 
 use crate::pages::*;
 use crate::pasted_request::PastedRequestError;
-use crate::theme::support_url::SupportUrlTemplate;
-use crate::theme::{FooterLink, PageLink};
 pub(crate) use choice::{ProviderFixture, choice_page, search_query};
 use choice::{choice_after, choice_with_failures, email_choices, many_provider_choices};
+use demo_wallet::demo_wallet_pages;
 pub(crate) use errors::error_page;
 use errors::error_pages;
 use passerelle_federation::identity::Claim;
@@ -25,37 +24,8 @@ use passerelle_protocol::authorize::explanation::{
 };
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::env::Timestamp;
-use wallet::wallet_pages;
 
 const HASH: &str = "Zm9vYmFyYmF6cXV4Zm9vYmFyYmF6cXV4Zm9vYmFyYmE";
-
-pub(crate) fn theme() -> PageTheme {
-    let link = |french: &str, english: &str, page: &str| FooterLink {
-        label: [("fr", french), ("en", english)]
-            .map(|(language, text)| (language.to_owned(), text.to_owned()))
-            .into(),
-        url: format!("https://hub.example/{page}"),
-        purpose: None,
-    };
-    let footer = vec![
-        link("Aide", "Help", "help"),
-        link("Accessibilité : non conforme", "Accessibility", "accessibility"),
-        link("Données personnelles", "Privacy", "privacy"),
-    ];
-    let support = "https://hub.example/help?code={code}&number={support_id}&service={service}&account={identity_provider}";
-    let register_correction = Some(PageLink {
-        label: [("fr", "État civil de votre commune"), ("en", "Civil registry of your town")]
-            .map(|(language, text)| (language.to_owned(), text.to_owned()))
-            .into(),
-        url: "https://hub.example/register".into(),
-    });
-    PageTheme {
-        footer,
-        support: SupportUrlTemplate::parse(support).ok(),
-        register_correction,
-        ..PageTheme::default()
-    }
-}
 
 pub(crate) fn consent_page(question: ConsentMode) -> ConsentPage {
     let claim = |name: Claim, value: &str| ConsentClaim {
@@ -272,7 +242,7 @@ pub(crate) fn all_pages(chrome: &PageChrome<'_>) -> Vec<(String, String)> {
     for (name, page) in error_pages() {
         add(name, page.render(chrome));
     }
-    for code in ErrorCode::ALL {
+    for code in &ErrorCode::all() {
         add(&format!("error-{}", code.entry().code), error_page(*code).render(chrome));
     }
     let provider = || "Impôts".to_owned();
@@ -307,7 +277,7 @@ pub(crate) fn all_pages(chrome: &PageChrome<'_>) -> Vec<(String, String)> {
         }
         .render(chrome),
     );
-    for (name, page) in wallet_pages(chrome) {
+    for (name, page) in demo_wallet_pages(chrome) {
         add(name, page);
     }
     add("sandbox", sandbox_page().render(chrome));

@@ -48,7 +48,7 @@ fn every_language_has_the_same_keys_and_each_is_used() {
     }
     let sources = sources();
     let mut named: BTreeSet<&str> = sources.split('"').collect();
-    named.extend(ErrorCode::ALL.iter().map(|code| code.entry().page_text));
+    named.extend(ErrorCode::all().iter().map(|code| code.entry().page_text));
     // The keys of claims and of simulated failures are built from their names.
     let claims: Vec<String> =
         Claim::all().map(|claim| format!("claim-{}", claim.as_str().replace('_', "-"))).collect();
@@ -83,7 +83,7 @@ fn every_language_has_the_same_keys_and_each_is_used() {
 #[test]
 fn every_error_has_a_text_in_every_language() {
     for locale in Languages::built_in().locales() {
-        for code in ErrorCode::ALL {
+        for code in ErrorCode::all() {
             let key = code.entry().page_text;
             assert_ne!(locale.text(key), key, "{locale} {}", code.entry().code);
             assert!(keys(&locale.to_string()).contains(key), "{locale} falls back for `{key}`");

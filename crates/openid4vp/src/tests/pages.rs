@@ -1,8 +1,16 @@
-//! Pages of wallets, the demo's wallet among them.
+//! Tests of the pages of wallets in every language.
 
-use super::HASH;
-use crate::pages::*;
-use passerelle_hub::{RequestedClaim, WalletLink};
+use crate::EXTENSION;
+use crate::pages::{
+    ConfirmationCodePage, DigitalCredentialsForm, OpenWalletPage, OtherDevicePage, QrImage,
+    WalletCodeError,
+};
+use crate::wallet_page::{RequestedClaim, WalletLink};
+use passerelle_localization::Languages;
+use passerelle_web::pages::{HiddenField, PageChrome};
+use passerelle_web::testing::page_checks::{check_pages, render_in_every_language, sample_theme};
+
+const HASH: &str = "Zm9vYmFy";
 
 fn open_wallet_page() -> OpenWalletPage {
     let claim = |name: &str, is_optional| RequestedClaim { name: name.into(), is_optional };
@@ -33,7 +41,7 @@ fn open_wallet_page() -> OpenWalletPage {
     }
 }
 
-pub(super) fn wallet_pages(chrome: &PageChrome<'_>) -> Vec<(&'static str, String)> {
+fn wallet_pages(chrome: &PageChrome<'_>) -> Vec<(String, String)> {
     let open = open_wallet_page();
     let with_api = OpenWalletPage {
         digital_credentials: Some(DigitalCredentialsForm {
@@ -55,14 +63,7 @@ pub(super) fn wallet_pages(chrome: &PageChrome<'_>) -> Vec<(&'static str, String
         page.render(chrome)
     };
     let code = ConfirmationCodePage { service: "Mairie <b>".into(), code: "048213".into() };
-    let demo = DemoWalletPage {
-        verifier: "http://localhost:9500".into(),
-        claims: vec!["given_name".into(), "<b>".into()],
-        persons: vec![NamedValue { name: "angela".into(), value: "Angela DUBOIS".into() }],
-        request: "\"><script>".into(),
-    };
-    let failed = DemoWalletError { reason: "The hub <b> refused the answer.".into() };
-    vec![
+    let pages = vec![
         ("wallet", open.render(chrome)),
         ("wallet-api", with_api.render(chrome)),
         ("wallet-other-device", scan(None)),
@@ -70,7 +71,17 @@ pub(super) fn wallet_pages(chrome: &PageChrome<'_>) -> Vec<(&'static str, String
         ("wallet-wrong-code", scan(Some(WalletCodeError::Wrong))),
         ("wallet-exhausted", scan(Some(WalletCodeError::Exhausted))),
         ("wallet-code", code.render(chrome)),
-        ("wallet-demo", demo.render(chrome)),
-        ("wallet-demo-error", failed.render(chrome)),
-    ]
+    ];
+    pages.into_iter().map(|(name, html)| (name.to_owned(), html)).collect()
+}
+
+#[test]
+fn every_page_of_a_wallet_keeps_the_rules_of_pages() {
+    EXTENSION.install();
+    check_pages(&render_in_every_language(&Languages::built_in(), &sample_theme(), wallet_pages));
+}
+
+#[test]
+fn every_text_and_every_error_of_wallets_is_complete() {
+    passerelle_extension::testing::check_extension(&EXTENSION);
 }

@@ -10,23 +10,34 @@ use actix_web::{HttpResponse, web};
 use qrcodegen::{QrCode, QrCodeEcc};
 use serde_json::json;
 
-use super::csrf::FormPurpose;
-use super::form::{self, FormError};
-use super::page_attempt::PageAttempt;
-use super::page_models::LoginPageContext;
+use super::WalletConnector;
+use super::error_codes;
 use super::pages::{
-    ConfirmationCodePage, DigitalCredentialsForm, HiddenField, OpenWalletPage, OtherDevicePage,
-    QrImage, WalletCodeError, connector_logo_path,
+    ConfirmationCodePage, DigitalCredentialsForm, OpenWalletPage, OtherDevicePage, QrImage,
+    WalletCodeError,
 };
-use super::rejection::Rejection;
-use super::request_context::RequestContext;
-use super::responses::{BASE_PATH, interaction_path, json_response, page_response, see_other};
+use super::wallet_page::{WalletConfirmation, WalletResponse};
+use passerelle_connector::ConnectorError;
 use passerelle_grants::error::GrantError;
-use passerelle_hub::{Connectors, WalletConfirmation, WalletResponse};
+use passerelle_hub::Connectors;
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::ids::{ConnectorId, Secret};
 use passerelle_protocol::params::Params;
+use passerelle_web::csrf::FormPurpose;
+use passerelle_web::form::{self, FormError};
+use passerelle_web::page_attempt::PageAttempt;
+use passerelle_web::page_models::LoginPageContext;
+use passerelle_web::pages::{HiddenField, connector_logo_path};
+use passerelle_web::rejection::Rejection;
+use passerelle_web::request_context::RequestContext;
+use passerelle_web::responses::{
+    BASE_PATH, interaction_path, json_response, page_response, see_other,
+};
 
+/// Sends the code that another device shows; binds the attempt's `state`.
+const CONFIRM_WALLET: FormPurpose = FormPurpose("confirm wallet");
+/// Sends what the Digital Credentials API returned; binds the attempt's `state`.
+const PRESENT_CREDENTIAL: FormPurpose = FormPurpose("present credential");
 /// Media type of a request object (RFC 9101 §10.2).
 const REQUEST_OBJECT: &str = "application/oauth-authz-req+jwt";
 
@@ -42,7 +53,7 @@ pub async fn show_page(
     let query = context.query().unwrap_or_default();
     let attempt = verify_attempt(&context, path.into_inner(), query.get("state")).await?;
     let PageAttempt { connector, state, login, summary } = &attempt;
-    let offer = context.hub.connectors.wallet_offer(connector, state).await;
+    let offer = with_wallet(&context, connector, async |wallet| wallet.offer(state).await).await;
     let offer = offer.map_err(|code| wallet_rejection(&attempt, code))?;
     let login = LoginPageContext::new(&context, login, summary);
     let logo = login.hub.connectors.logo(connector);
@@ -52,7 +63,7 @@ pub async fn show_page(
         service: login.service_name(),
         claims: offer.claims,
         digital_credentials: offer.digital_credentials_request.map(|request| {
-            let purpose = FormPurpose::PresentCredential;
+            let purpose = PRESENT_CREDENTIAL;
             DigitalCredentialsForm {
                 request,
                 action: format!("/connectors/{connector}/wallet/digital-credential"),
@@ -95,11 +106,11 @@ pub async fn submit_code(
 ) -> Result<HttpResponse, Rejection> {
     let params = form::parse_body(&context.request, body).await?;
     let attempt = verify_attempt(&context, path.into_inner(), params.get("state")).await?;
-    let attempt =
-        attempt.verify_form(&context.request, FormPurpose::ConfirmWallet, params.get("csrf"))?;
+    let attempt = attempt.verify_form(&context.request, CONFIRM_WALLET, params.get("csrf"))?;
     let (connector, state) = (&attempt.connector, attempt.state.as_str());
     let typed = params.get("code").unwrap_or_default();
-    let confirmed = context.hub.connectors.confirm_wallet(connector, state, typed).await;
+    let confirmed =
+        with_wallet(&context, connector, async |wallet| wallet.confirm(state, typed).await).await;
     let error = match confirmed.map_err(|code| wallet_rejection(&attempt, code))? {
         WalletConfirmation::Accepted(query) => {
             return Ok(see_other(&format!("{BASE_PATH}/callback/{connector}?{}", query.reveal())));
@@ -122,12 +133,14 @@ pub async fn submit_digital_credential(
 ) -> Result<HttpResponse, Rejection> {
     let params = form::parse_body(&context.request, body).await?;
     let attempt = verify_attempt(&context, path.into_inner(), params.get("state")).await?;
-    let purpose = FormPurpose::PresentCredential;
+    let purpose = PRESENT_CREDENTIAL;
     let attempt = attempt.verify_form(&context.request, purpose, params.get("csrf"))?;
     let (connector, state) = (&attempt.connector, attempt.state.as_str());
     let response = wallet_response(&params).map_err(|code| wallet_rejection(&attempt, code))?;
-    let connectors = &context.hub.connectors;
-    let query = connectors.receive_digital_credential(connector, state, response).await;
+    let query = with_wallet(&context, connector, async |wallet| {
+        wallet.receive_api_response(state, response).await
+    })
+    .await;
     let query = query.map_err(|code| wallet_rejection(&attempt, code))?;
     Ok(see_other(&format!("{BASE_PATH}/callback/{connector}?{}", query.reveal())))
 }
@@ -139,7 +152,10 @@ async fn other_device_response(
 ) -> Result<HttpResponse, Rejection> {
     let PageAttempt { connector, state, login, summary } = attempt;
     let service = &summary.client_id;
-    let link = context.hub.connectors.wallet_link_for_other_device(connector, state, service).await;
+    let link = with_wallet(context, connector, async |wallet| {
+        wallet.other_device_link(state, service).await
+    })
+    .await;
     let link = link.map_err(|code| wallet_rejection(attempt, code))?;
     let login = LoginPageContext::new(context, login, summary);
     let page = OtherDevicePage {
@@ -148,7 +164,7 @@ async fn other_device_response(
         action: format!("/connectors/{connector}/wallet/other-device"),
         hidden: vec![
             HiddenField::new("state", state.as_str()),
-            HiddenField::new("csrf", login.form_token(FormPurpose::ConfirmWallet, state)),
+            HiddenField::new("csrf", login.form_token(CONFIRM_WALLET, state)),
         ],
         error,
         back_url: interaction_path(login.hash()),
@@ -171,7 +187,10 @@ pub async fn show_code(
     let (Some(request), Some(secret)) = (query.get("request"), query.get("secret")) else {
         return Err(Rejection::malformed(ErrorCode::BadRequest));
     };
-    let code = hub.connectors.wallet_confirmation_code(&connector, request, secret).await;
+    let code = with_wallet(&context, &connector, async |wallet| {
+        wallet.confirmation_code(request, secret).await
+    })
+    .await;
     let code = code.map_err(Rejection::OutsideLogin)?;
     let locale = context.locale(&[]);
     let page = ConfirmationCodePage {
@@ -217,7 +236,10 @@ async fn request_response(
     request: &str,
     wallet_nonce: Option<&str>,
 ) -> Result<HttpResponse, Rejection> {
-    let signed = context.hub.connectors.wallet_request(connector, request, wallet_nonce).await;
+    let signed = with_wallet(context, connector, async |wallet| {
+        wallet.request_object(request, wallet_nonce).await
+    })
+    .await;
     let signed = signed.map_err(|code| rejection_of_caller(context, code))?;
     Ok(HttpResponse::Ok().insert_header((CONTENT_TYPE, REQUEST_OBJECT)).body(signed))
 }
@@ -235,8 +257,10 @@ pub async fn post_response(
     let response =
         read_response(&context, body).await.map_err(|code| rejection_of_caller(&context, code))?;
     let connector = ConnectorId::new(connector);
-    let connectors = &context.hub.connectors;
-    match connectors.receive_wallet_response(&connector, &request, response).await {
+    let received = with_wallet(&context, &connector, async |wallet| {
+        wallet.receive_response(&request, response).await
+    });
+    match received.await {
         Ok(Some(redirect_uri)) => {
             Ok(json_response(json!({ "redirect_uri": redirect_uri }).to_string()))
         }
@@ -254,12 +278,12 @@ async fn read_response(
 }
 
 fn wallet_response(params: &Params) -> Result<WalletResponse, ErrorCode> {
-    let single = |name| params.single(name).map_err(|_| ErrorCode::WalletResponseMalformed);
+    let single = |name| params.single(name).map_err(|_| error_codes::WALLET_RESPONSE_MALFORMED);
     match (single("response")?, single("error")?) {
         (Some(response), None) => Ok(WalletResponse::Encrypted(Secret::new(response.to_owned()))),
         (None, Some(error)) => Ok(WalletResponse::Error(error.to_owned())),
         // A plain `vp_token` was not asked for: anyone on the way could read it.
-        _ => Err(ErrorCode::WalletResponseMalformed),
+        _ => Err(error_codes::WALLET_RESPONSE_MALFORMED),
     }
 }
 
@@ -277,19 +301,33 @@ fn rejection_of_caller(context: &RequestContext, code: ErrorCode) -> Rejection {
     })
 }
 
+/// Calls the connector, if it is one to wallets.
+async fn with_wallet<T>(
+    context: &RequestContext,
+    id: &ConnectorId,
+    call: impl AsyncFnOnce(&WalletConnector) -> Result<T, ConnectorError>,
+) -> Result<T, ErrorCode> {
+    let called = context.hub.connectors.with_own_pages(id, call).await;
+    called.ok_or(ErrorCode::NotFound)?.map_err(|error| {
+        tracing::info!(connector = %id, code = error.code.entry().code, detail = error.detail, "request of a wallet failed");
+        error.code
+    })
+}
+
 async fn verify_attempt(
     context: &RequestContext,
     connector: String,
     state: Option<&str>,
 ) -> Result<PageAttempt, Rejection> {
-    PageAttempt::verify(context, connector, state, Connectors::has_wallet_page).await
+    PageAttempt::verify(context, connector, state, Connectors::has_own_pages::<WalletConnector>)
+        .await
 }
 
 /// Returns the rejection for a request that can't be shown. One that has expired or was answered
 /// leads back to the choice page, where the user starts again.
 fn wallet_rejection(attempt: &PageAttempt, code: ErrorCode) -> Rejection {
     match code {
-        ErrorCode::WalletRequestUnknown => Rejection::OutdatedForm(attempt.login.hash.clone()),
+        error_codes::WALLET_REQUEST_UNKNOWN => Rejection::OutdatedForm(attempt.login.hash.clone()),
         code => Rejection::OutsideLogin(code),
     }
 }

@@ -1,9 +1,10 @@
 //! The pages for wallets: the one that opens a wallet, the one with a QR code for another device,
 //! and the one with the code that this device shows.
 
-use super::locale::PageMessages as _;
-use super::{HiddenField, Locale};
-use passerelle_hub::{RequestedClaim, WalletLink};
+use passerelle_web::page_template;
+use passerelle_web::pages::{HiddenField, Locale, PageMessages as _};
+
+use super::wallet_page::{RequestedClaim, WalletLink};
 
 /// Says what the wallet will be asked for, and links to it.
 #[derive(Clone, Debug)]
