@@ -129,7 +129,7 @@ impl HiddenField {
     }
 }
 
-/// Returns a support id in groups of four, as it is read out. Whoever reads it back may leave the
+/// Returns a support id in groups of four, as it is read out. A person who types it may leave the
 /// spaces out.
 fn in_groups(support_id: &str) -> String {
     let mut grouped = String::with_capacity(support_id.len() + support_id.len() / 4);
