@@ -8,7 +8,7 @@ use self::languages::keys;
 use super::provider_list::{GroupTitle, ProviderGroup, ProviderListPage};
 use super::*;
 use crate::testing::page_checks::{
-    RenderedPage, check_pages, chrome, render_in_every_language, sample_theme,
+    RenderedPage, attribute_values, check_pages, chrome, render_in_every_language, sample_theme,
 };
 use crate::testing::page_gallery::{self as gallery, ProviderFixture};
 use passerelle_connector::persona::SimulatedFailure;
@@ -226,7 +226,7 @@ fn deceased_and_refused_look_like_any_other_rejection() {
 
 #[test]
 fn an_error_begins_the_title_and_has_the_focus() {
-    for (locale, name, html) in every_page() {
+    for RenderedPage { locale, name, html } in every_page() {
         let Some((_, note)) = html.split_once(" tabindex=\"-1\" autofocus>") else { continue };
         let error = note.split("<strong>").nth(1).and_then(|rest| rest.split("</strong>").next());
         let error = error.unwrap().replace("<bdi>", "").replace("</bdi>", "");
@@ -234,7 +234,7 @@ fn an_error_begins_the_title_and_has_the_focus() {
         assert_eq!(html.matches(" autofocus").count(), 1, "{locale} {name}");
     }
     let page = in_french(|chrome| gallery::error_page(ErrorCode::Busy).render(chrome));
-    let id = values(&page, "data-reference")[0];
+    let id = attribute_values(&page, "data-reference")[0];
     let shown = format!("<dd class=\"code\">{} {} {}</dd>", &id[..4], &id[4..8], &id[8..]);
     assert!(id.len() == 12 && page.matches(&shown).count() == 1, "{page}");
 }

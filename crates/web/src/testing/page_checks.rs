@@ -103,7 +103,7 @@ fn check_structure(locale: &Locale, name: &str, html: &str) {
     }
     assert_eq!(count("<button"), count("</button>"), "{name}");
     assert_eq!(count("<form"), count("</form>"), "{name}");
-    let ids = values(html, "id");
+    let ids = attribute_values(html, "id");
     assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), ids.len(), "{name}: an id twice");
     assert!(html.contains("Passerelle"), "{name} does not name the hub");
 }
@@ -145,8 +145,8 @@ fn check_policy(name: &str, html: &str) {
         !html.contains("url(") && !html.contains("@import") && !html.contains("<link"),
         "{name}"
     );
-    assert!(values(html, "src").iter().all(|src| src.starts_with('/')), "{name}");
-    for href in ["href", "action"].iter().flat_map(|attribute| values(html, attribute)) {
+    assert!(attribute_values(html, "src").iter().all(|src| src.starts_with('/')), "{name}");
+    for href in ["href", "action"].iter().flat_map(|attribute| attribute_values(html, attribute)) {
         assert!(
             href.starts_with('/')
                 || [
@@ -164,7 +164,7 @@ fn check_policy(name: &str, html: &str) {
 }
 
 /// Returns the values of an attribute, in document order.
-fn values<'a>(html: &'a str, attribute: &str) -> Vec<&'a str> {
+pub fn attribute_values<'a>(html: &'a str, attribute: &str) -> Vec<&'a str> {
     let opening = format!(" {attribute}=\"");
     html.split(opening.as_str()).skip(1).filter_map(|rest| rest.split('"').next()).collect()
 }
