@@ -1,5 +1,6 @@
-//! Runs one actor per identity provider. It owns the connector and limits its concurrent calls, so
-//! that a slow or broken identity provider harms no other (docs/design/architecture.md).
+//! Runs one actor per identity provider. It owns the connector and the identity provider's health,
+//! and limits concurrent calls, so that a slow or broken identity provider harms no other
+//! (docs/design/architecture.md).
 
 mod call_gate;
 mod call_labels;
@@ -9,11 +10,11 @@ use std::sync::Arc;
 
 use actix::prelude::*;
 
-use self::call_gate::CallGate;
+pub(super) use self::call_gate::ProbeReport;
+use self::call_gate::{CallGate, log_transition};
 pub use self::call_gate::{ConnectorActorDeps, ConnectorCallLimits};
-pub(super) use self::call_gate::{ProbeReport, log_transition};
 use self::handle::{ConnectorCall, RunProbe, preload};
-use super::health::{CallKind, Health};
+use super::health::{CallKind, Health, HealthSnapshot, PublishedHealth};
 use super::live_actor::LiveActor;
 pub use handle::ConnectorHandle;
 use passerelle_connector::Connector;
@@ -26,6 +27,7 @@ const ACTOR: &str = "connector";
 /// Actor of one connector.
 pub struct ConnectorActor {
     gate: Arc<CallGate>,
+    health: Health,
     /// Set while the actor runs.
     live: Option<LiveActor>,
 }
@@ -36,11 +38,22 @@ impl ConnectorActor {
         id: ConnectorId,
         connector: Arc<dyn Connector>,
         limits: ConnectorCallLimits,
-        health: Arc<Health>,
+        health: Arc<PublishedHealth>,
         deps: ConnectorActorDeps,
     ) -> Self {
+        let snapshot = HealthSnapshot::clone(&health.snapshot.load());
         let gate = CallGate::new(id, connector, limits, health, deps);
-        Self { gate: Arc::new(gate), live: None }
+        // The failed logins that a former actor counted are forgotten.
+        let health = Health { snapshot, ..Health::default() };
+        Self { gate: Arc::new(gate), health, live: None }
+    }
+
+    /// Changes the health, logs a change of the circuit, and publishes the snapshot.
+    fn update_health<T>(&mut self, change: impl FnOnce(&mut Health) -> T) -> T {
+        let (result, transition) = self.health.update(self.gate.deps.env.now(), change);
+        log_transition(&self.gate.id, transition);
+        self.gate.health.snapshot.store(Arc::new(self.health.snapshot.clone()));
+        result
     }
 }
 
@@ -58,11 +71,11 @@ impl Actor for ConnectorActor {
 
 impl Handler<RunProbe> for ConnectorActor {
     type Result = ResponseFuture<ProbeReport>;
-    fn handle(&mut self, _: RunProbe, _: &mut Self::Context) -> Self::Result {
-        let gate = Arc::clone(&self.gate);
-        Box::pin(async move { gate.probe().await })
+    fn handle(&mut self, _: RunProbe, ctx: &mut Self::Context) -> Self::Result {
+        let (gate, actor) = (Arc::clone(&self.gate), ctx.address());
+        Box::pin(async move { gate.probe(actor).await })
     }
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -3,29 +3,29 @@
 //!
 //! Responsible for the call window, the evidence and the circuit. Does not depend on what is
 //! called, or how other identity providers are doing: the prober compares them before it opens a
-//! circuit. Pure except for its locks; the time is a parameter. One value belongs to one connector
-//! file and outlives its actor. docs/identity-provider-health.md explains the rules.
+//! circuit. The actor of the connector owns the health, and publishes what others read; the time is
+//! a parameter. docs/identity-provider-health.md explains the rules.
 
 mod attribution;
-mod call_permit;
 mod call_window;
 mod circuit;
+mod ended_call;
 mod login_failures;
 mod probe_record;
 #[cfg(test)]
 mod tests;
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use arc_swap::ArcSwap;
+
 pub use self::attribution::{Attribution, attribute_outcome, pause_after_failed_probe};
-pub use self::call_permit::CallPermit;
-use self::call_window::CallWindow;
-pub use self::call_window::{Quantiles, Tally};
+use self::call_window::{CallWindow, Tally};
 pub use self::circuit::{CallKind, OpenCause};
 use self::circuit::{Circuit, is_within};
+pub use self::ended_call::EndedCall;
 use self::login_failures::{FAILURE_QUORUM, HALF_OPEN_FAILURE_QUORUM, LoginFailures};
 use self::probe_record::ProbeRecord;
 pub use self::probe_record::{ProbeFailures, ProbeOutcome};
@@ -41,40 +41,39 @@ const MAX_LOGGED_ANOMALIES: usize = 32;
 pub const IN_USE_PERIOD: Duration = Duration::from_secs(300);
 /// How long a connector that was in use when it failed stays in use.
 const IN_USE_PERIOD_WHILE_FAILING: Duration = Duration::from_secs(3600);
-/// Health of one identity provider. Its lock is never held across an await.
+
+/// Health of one identity provider. Only the actor of its connector changes it.
 #[derive(Default)]
 pub struct Health {
-    state: Mutex<State>,
-    /// When a login last used it, in milliseconds.
-    used_at: AtomicU64,
+    pub snapshot: HealthSnapshot,
+    pub login_failures: LoginFailures,
+}
+
+/// The part of the health that the actor publishes.
+#[derive(Clone, Default)]
+pub struct HealthSnapshot {
+    pub window: CallWindow,
+    pub documents: ProbeRecord,
+    circuit: Circuit,
+    login_succeeded_at: Option<Timestamp>,
+    /// When a login last used it.
+    used_at: Timestamp,
     /// Whether a login's call failed for lack of documents, so that they are probed at once.
-    documents_suspected: AtomicBool,
+    pub documents_suspected: bool,
     /// Whether an operator asks for a probe at once.
-    probe_requested: AtomicBool,
+    pub probe_requested: bool,
+}
+
+/// What is known of one identity provider, for all threads. Belongs to one connector file and
+/// outlives its actor.
+#[derive(Default)]
+pub struct PublishedHealth {
+    /// The health that the actor published last.
+    pub snapshot: ArcSwap<HealthSnapshot>,
     /// Anomalies that have been logged.
     logged_anomalies: Mutex<BTreeSet<String>>,
-    dropped_claims: DroppedClaims,
-}
-
-#[derive(Default)]
-struct State {
-    window: CallWindow,
-    login_failures: LoginFailures,
-    documents: ProbeRecord,
-    circuit: Circuit,
-}
-
-/// Health as an operator sees it.
-#[derive(Clone, Debug)]
-pub struct HealthView {
-    pub circuit: CircuitState,
-    pub tally: Tally,
-    /// `None` without calls in the last minute.
-    pub latency: Option<Quantiles>,
-    /// Why calls failed, the most frequent first.
-    pub reasons: Vec<(ErrorCode, u32)>,
-    /// Probes of the documents that have failed since the last one that succeeded.
-    pub documents_failing: Option<ProbeFailures>,
+    /// The malformed claims that logins left out.
+    pub dropped_claims: DroppedClaims,
 }
 
 /// A change of the circuit, with its cause.
@@ -102,234 +101,183 @@ pub struct HealthEvidence {
     pub is_open: bool,
 }
 
-impl Health {
-    /// Permits a call; `None` while the circuit is open.
-    pub fn admit(self: &Arc<Self>, call: CallKind, now: Timestamp) -> Option<CallPermit> {
-        let state = self.state();
-        let is_open = state.circuit.state(now) == CircuitState::Open;
-        (!is_open || call == CallKind::Preload).then(|| CallPermit {
-            health: Arc::clone(self),
-            call,
-            epoch: state.circuit.epoch(),
-        })
-    }
-
-    /// Returns whether [`Self::admit`] would refuse the call.
-    #[must_use]
-    pub fn would_refuse(&self, call: CallKind, now: Timestamp) -> bool {
-        call != CallKind::Preload && self.circuit_state(now) == CircuitState::Open
-    }
-
-    /// Returns the state of the circuit.
-    #[must_use]
-    pub fn circuit_state(&self, now: Timestamp) -> CircuitState {
-        self.state().circuit.state(now)
-    }
-
-    /// Returns the health for an operator.
-    #[must_use]
-    pub fn view(&self, now: Timestamp) -> HealthView {
-        let state = self.state();
-        let (tally, latency) = (state.window.tally(now), state.window.latency(now));
-        HealthView {
-            circuit: state.circuit.state(now),
-            tally,
-            latency,
-            reasons: state.window.reasons(now),
-            documents_failing: state.documents.failing,
-        }
-    }
-
+impl PublishedHealth {
     /// Returns whether `what` was not reported before. The set is bounded, because users of the
     /// identity provider can choose the values.
     pub fn is_new_anomaly(&self, what: &str) -> bool {
         let mut reported = self.logged_anomalies.lock().unwrap_or_else(PoisonError::into_inner);
         reported.len() < MAX_LOGGED_ANOMALIES && reported.insert(what.to_owned())
     }
+}
 
-    /// Returns the malformed claims that logins left out.
+impl HealthSnapshot {
+    /// Returns the epoch of the circuit for a call that starts now; `None` while the circuit is
+    /// open.
     #[must_use]
-    pub const fn dropped_claims(&self) -> &DroppedClaims {
-        &self.dropped_claims
+    pub fn admit(&self, call: CallKind, now: Timestamp) -> Option<u64> {
+        let is_open = self.circuit_state(now) == CircuitState::Open;
+        (!is_open || call == CallKind::Preload).then(|| self.circuit.epoch())
     }
 
-    /// Records that a login uses, or wants to use, the connector.
-    pub fn mark_used(&self, now: Timestamp) {
-        self.used_at.fetch_max(now.millis(), Ordering::Relaxed);
+    /// Returns the state of the circuit.
+    #[must_use]
+    pub fn circuit_state(&self, now: Timestamp) -> CircuitState {
+        self.circuit.state(now)
     }
 
     /// Returns when a login last used the connector; `None` if that is too long ago to count.
     #[must_use]
     pub fn last_used_at(&self, now: Timestamp) -> Option<Timestamp> {
-        let used_at = self.used_at.load(Ordering::Relaxed);
-        let failing_since = self.state().documents.failing.map(|failing| failing.since);
+        let failing_since = self.documents.failing.map(|failing| failing.since);
         let reference = failing_since
             .filter(|since| is_within(*since, IN_USE_PERIOD_WHILE_FAILING, now))
             .unwrap_or(now);
-        let used_at = Timestamp::from_millis(used_at);
-        (used_at > Timestamp::default() && reference.since(used_at) < IN_USE_PERIOD)
-            .then_some(used_at)
+        (self.used_at > Timestamp::default() && reference.since(self.used_at) < IN_USE_PERIOD)
+            .then_some(self.used_at)
+    }
+
+    /// Returns when the identity provider last worked.
+    #[must_use]
+    pub fn alive_at(&self) -> Option<Timestamp> {
+        self.documents.succeeded_at.max(self.login_succeeded_at)
+    }
+}
+
+impl Health {
+    /// Makes a change. Returns its result, and the change of the circuit if there is one.
+    pub fn update<T>(
+        &mut self,
+        now: Timestamp,
+        change: impl FnOnce(&mut Self) -> T,
+    ) -> (T, Option<CircuitTransition>) {
+        let before = self.snapshot.circuit.state(now);
+        let result = change(self);
+        let to = self.snapshot.circuit.state(now);
+        let HealthSnapshot { circuit, window, .. } = &mut self.snapshot;
+        let transition = (before != to).then(|| CircuitTransition {
+            to,
+            cause: circuit.cause(),
+            tally: window.tally(now),
+            reasons: window.reasons(now),
+        });
+        if transition.is_some() && to == CircuitState::Closed {
+            window.forget_outcomes();
+        }
+        (result, transition)
+    }
+
+    /// Records that a login uses, or wants to use, the connector.
+    pub fn mark_used(&mut self, now: Timestamp) {
+        self.snapshot.used_at = self.snapshot.used_at.max(now);
     }
 
     /// Asks for a probe at once, if the last one failed.
-    pub fn request_probe_if_failing(&self) {
-        if self.state().documents.failing.is_some() {
-            self.probe_requested.store(true, Ordering::Relaxed);
-        }
+    pub const fn request_probe_if_failing(&mut self) {
+        self.snapshot.probe_requested |= self.snapshot.documents.failing.is_some();
     }
 
-    /// Returns whether a probe was requested since the last call of this function.
-    pub fn take_probe_request(&self) -> bool {
-        self.probe_requested.swap(false, Ordering::Relaxed)
-    }
-
-    /// Returns whether a login's call lacked documents since the last call of this function.
-    pub fn take_documents_suspicion(&self) -> bool {
-        self.documents_suspected.swap(false, Ordering::Relaxed)
+    /// Records that the requested probes are scheduled.
+    pub const fn clear_probe_requests(&mut self) {
+        (self.snapshot.documents_suspected, self.snapshot.probe_requested) = (false, false);
     }
 
     /// Returns the evidence for the prober.
     #[must_use]
     pub fn evidence(&self, now: Timestamp) -> HealthEvidence {
-        let state = self.state();
-        let State { documents, .. } = *state;
+        let HealthSnapshot { documents, login_succeeded_at, .. } = self.snapshot;
         let documents_fail = documents.failing.filter(ProbeFailures::reaches_threshold);
-        let quorum = match state.circuit.state(now) {
+        let quorum = match self.snapshot.circuit.state(now) {
             CircuitState::HalfOpen => HALF_OPEN_FAILURE_QUORUM,
             CircuitState::Closed | CircuitState::Open => FAILURE_QUORUM,
         };
-        let successes = state.window.tally(now).login_successes;
+        let successes = self.snapshot.window.tally(now).login_successes;
+        let logins_fail_since =
+            self.login_failures.quorum_since(quorum, successes, login_succeeded_at, now);
         HealthEvidence {
             failing_since: documents.failing.map(|failing| failing.since),
-            alive_at: documents.succeeded_at.max(state.login_failures.succeeded_at()),
+            alive_at: self.snapshot.alive_at(),
             documents_at: documents.succeeded_at,
             open_cause: documents_fail
                 .map(|failing| (OpenCause::Documents, failing.since))
-                .or_else(|| {
-                    state
-                        .login_failures
-                        .quorum_since(quorum, successes, now)
-                        .map(|since| (OpenCause::Logins, since))
-                }),
-            is_open: state.circuit.state(now) == CircuitState::Open,
+                .or(logins_fail_since.map(|since| (OpenCause::Logins, since))),
+            is_open: self.snapshot.circuit.state(now) == CircuitState::Open,
         }
     }
 
     /// Opens the circuit and forgets the failures.
-    pub fn open_circuit(&self, cause: OpenCause, now: Timestamp) -> Option<CircuitTransition> {
-        self.update(now, |state| {
-            state.circuit.open(cause, now);
-            state.login_failures.clear();
-        })
+    pub fn open_circuit(&mut self, cause: OpenCause, now: Timestamp) {
+        self.snapshot.circuit.open(cause, now);
+        self.login_failures.clear();
     }
 
     /// Half-opens the circuit if failed logins opened it, its minimum time is over and no probe of
     /// the documents fails.
-    pub fn half_open_if_due(&self, now: Timestamp) -> Option<CircuitTransition> {
-        self.update(now, |state| {
-            if state.documents.failing.is_none() {
-                state.circuit.half_open_after_minimum_time(now);
-            }
-        })
+    pub fn half_open_if_due(&mut self, now: Timestamp) {
+        if self.snapshot.documents.failing.is_none() {
+            self.snapshot.circuit.half_open_after_minimum_time(now);
+        }
     }
 
     /// Closes the circuit and keeps the evidence: the fault may be the hub's own network.
-    pub fn close_circuit_keeping_evidence(&self, now: Timestamp) -> Option<CircuitTransition> {
-        self.update(now, |state| state.circuit.close())
+    pub fn close_circuit_keeping_evidence(&mut self) {
+        self.snapshot.circuit.close();
     }
 
     /// Forgets every failure: the fault was the hub's own network.
-    pub fn forget_failures(&self) {
-        let mut state = self.state();
-        state.documents.failing = None;
-        state.login_failures.clear();
+    pub fn forget_failures(&mut self) {
+        self.snapshot.documents.failing = None;
+        self.login_failures.clear();
     }
 
     /// Records a probe of the documents. `declared`: the identity provider itself says that it is
     /// unavailable.
     pub fn record_document_probe(
-        &self,
+        &mut self,
         outcome: ProbeOutcome,
         declared: bool,
         took: Duration,
         now: Timestamp,
-    ) -> Option<CircuitTransition> {
-        self.update(now, |state| {
-            state.documents.record(outcome, declared, now);
-            match outcome {
-                ProbeOutcome::Succeeded => {
-                    state.window.record(now, CallKind::Probe, Ok(()), took);
-                    state.close_circuit_opened_by(OpenCause::Documents);
-                }
-                ProbeOutcome::Failed(code) => {
-                    state.window.record(now, CallKind::Probe, Err(code), took);
-                }
-                ProbeOutcome::Inconclusive => {}
+    ) {
+        self.snapshot.documents.record(outcome, declared, now);
+        match outcome {
+            ProbeOutcome::Succeeded => {
+                self.snapshot.window.record(now, CallKind::Probe, Ok(()), took);
+                self.close_circuit_opened_by(OpenCause::Documents);
             }
-        })
-    }
-
-    /// Returns the failed probes of the documents, for hubs that share a prober.
-    #[must_use]
-    pub fn documents_failing(&self) -> Option<ProbeFailures> {
-        self.state().documents.failing
+            ProbeOutcome::Failed(code) => {
+                self.snapshot.window.record(now, CallKind::Probe, Err(code), took);
+            }
+            ProbeOutcome::Inconclusive => {}
+        }
     }
 
     /// Takes over the findings of another hub's prober.
     pub fn adopt_document_probes(
-        &self,
+        &mut self,
         failing: Option<ProbeFailures>,
         alive_at: Option<Timestamp>,
-        now: Timestamp,
-    ) -> Option<CircuitTransition> {
-        self.update(now, |state| {
-            state.documents.failing = failing;
-            if failing.is_none() {
-                state.documents.succeeded_at = state.documents.succeeded_at.max(alive_at);
-                state.close_circuit_opened_by(OpenCause::Documents);
-            }
-        })
-    }
-
-    fn update(&self, now: Timestamp, act: impl FnOnce(&mut State)) -> Option<CircuitTransition> {
-        let mut state = self.state();
-        let before = state.circuit.state(now);
-        act(&mut state);
-        let to = state.circuit.state(now);
-        if before == to {
-            return None;
+    ) {
+        let documents = &mut self.snapshot.documents;
+        documents.failing = failing;
+        if failing.is_none() {
+            documents.succeeded_at = documents.succeeded_at.max(alive_at);
+            self.close_circuit_opened_by(OpenCause::Documents);
         }
-        let transition = CircuitTransition {
-            to,
-            cause: state.circuit.cause(),
-            tally: state.window.tally(now),
-            reasons: state.window.reasons(now),
-        };
-        if to == CircuitState::Closed {
-            state.window.forget_outcomes();
-        }
-        Some(transition)
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl State {
     fn close_circuit_opened_by(&mut self, cause: OpenCause) {
-        if self.circuit.cause() == Some(cause) {
-            self.circuit.close();
+        if self.snapshot.circuit.cause() == Some(cause) {
+            self.snapshot.circuit.close();
             self.login_failures.clear();
         }
     }
 
     fn login_succeeded(&mut self, now: Timestamp) {
-        self.login_failures.record_success(now);
+        self.snapshot.login_succeeded_at = Some(now);
         // Its keys have just worked, which outweighs any probe.
-        self.documents.failing = None;
-        if self.circuit.state(now) == CircuitState::HalfOpen {
-            self.circuit.close();
+        self.snapshot.documents.failing = None;
+        if self.snapshot.circuit.state(now) == CircuitState::HalfOpen {
+            self.snapshot.circuit.close();
             self.login_failures.clear();
         }
     }

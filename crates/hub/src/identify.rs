@@ -97,7 +97,7 @@ fn report_dropped_claim(
     services.core.metrics.record_dropped_claim(connector, &row.claim, reason);
     let DroppedClaimRow { claim, problem, fix } = row.clone();
     let handle = services.connectors.handle(connector);
-    if handle.is_ok_and(|handle| handle.health().dropped_claims().record(row)) {
+    if handle.is_ok_and(|handle| handle.published_health().dropped_claims.record(row)) {
         tracing::warn!(support_id, %connector, claim, problem, fix, "claim left out");
     } else {
         tracing::debug!(support_id, %connector, claim, problem, "claim left out");
@@ -191,7 +191,8 @@ fn gather_evidence(
             .iter()
             .map(|value| format!("unknown {}", printable_ascii(value, 64)))
             .chain(reasons);
-        let news: Vec<_> = texts.filter(|text| handle.health().is_new_anomaly(text)).collect();
+        let news: Vec<_> =
+            texts.filter(|text| handle.published_health().is_new_anomaly(text)).collect();
         if !news.is_empty() {
             let dropped = news.join(", ");
             tracing::warn!(support_id, %connector, dropped, "some authentication methods of the identity provider are ignored");

@@ -18,7 +18,7 @@ use tokio::time::MissedTickBehavior;
 
 use self::lease::{ProberLease, ProberRole};
 use self::schedule::Schedule;
-use super::connector::{ConnectorHandle, ProbeReport, log_transition};
+use super::connector::{ConnectorHandle, ProbeReport};
 use super::health::{Health, HealthEvidence, OpenCause};
 use super::registry::Connectors;
 use passerelle_grants::HubCore;
@@ -96,7 +96,7 @@ impl Prober {
                 self.sync_with_store().await;
             }
             round += 1;
-            for due in self.due_probes() {
+            for due in self.due_probes().await {
                 let prober = Arc::clone(&self);
                 tokio::spawn(async move { prober.run_probe(due).await });
             }
@@ -106,20 +106,20 @@ impl Prober {
     /// Exchanges findings with hubs that share the store.
     async fn sync_with_store(&self) {
         let Some(lease) = &self.lease else { return };
-        let probed: Vec<(ConnectorId, Arc<Health>)> = self
-            .remote_connectors(self.core.env.now())
+        let probed: Vec<(ConnectorId, ConnectorHandle)> = self
+            .connectors
+            .remote_connectors()
             .into_iter()
-            .filter(|one| one.is_probed)
-            .map(|one| (one.id, Arc::clone(one.handle.health())))
+            .filter_map(|(id, handle, is_probed)| is_probed.then_some((id, handle)))
             .collect();
         lease.sync(&probed, self.core.env.now()).await;
     }
 
     /// Updates the circuits, and returns the connectors to probe now.
-    fn due_probes(&self) -> Vec<RemoteConnector> {
+    async fn due_probes(&self) -> Vec<RemoteConnector> {
         let now = self.core.env.now();
-        let is_network_back = self.update_circuits(now);
-        let remote = self.remote_connectors(now);
+        let is_network_back = self.update_circuits(now).await;
+        let remote = self.remote_connectors(now).await;
         let role = self.lease.as_ref().map_or(ProberRole::Prober, ProberLease::role);
         self.core.metrics.set_probe_leader(role == ProberRole::Prober);
         let mut schedule = self.schedule.lock().unwrap_or_else(PoisonError::into_inner);
@@ -141,11 +141,14 @@ impl Prober {
         let room = schedule.max_probes_per_round();
         for one in remote {
             let health = one.handle.health();
-            if health.take_documents_suspicion() {
+            if health.documents_suspected {
                 schedule.probe_soon(&one.id, now);
             }
-            if health.take_probe_request() {
+            if health.probe_requested {
                 schedule.probe_now(&one.id, now);
+            }
+            if health.documents_suspected || health.probe_requested {
+                one.handle.post_health_update(Health::clear_probe_requests);
             }
             if role == ProberRole::Prober
                 && due.len() < room
@@ -160,7 +163,7 @@ impl Prober {
     async fn run_probe(&self, RemoteConnector { id, handle, .. }: RemoteConnector) {
         let ProbeReport { retry_after } = handle.probe().await;
         let now = self.core.env.now();
-        let failing = handle.health().documents_failing();
+        let failing = handle.health().documents.failing;
         let mut schedule = self.schedule.lock().unwrap_or_else(PoisonError::into_inner);
         schedule.finish_documents(&id, failing.as_ref(), now);
         schedule.delay(&id, retry_after, now);
@@ -168,11 +171,8 @@ impl Prober {
 
     /// Opens the circuits of those that fail while others work. If all fail, opens none and reports
     /// it. Returns whether the hub's network has just recovered, so that all must be probed again.
-    fn update_circuits(&self, now: Timestamp) -> bool {
-        let probed = self.remote_connectors(now);
-        for one in &probed {
-            log_transition(&one.id, one.handle.health().half_open_if_due(now));
-        }
+    async fn update_circuits(&self, now: Timestamp) -> bool {
+        let probed = self.remote_connectors(now).await;
         let OutboundNetwork(is_down) = &self.connectors.outbound;
         let comparable = comparable_connectors(&probed);
         let mut probed_ones = comparable.iter().filter(|one| one.is_probed);
@@ -191,22 +191,21 @@ impl Prober {
         self.core.metrics.set_egress_down(all_fail);
         if was_down && !all_fail {
             // One whose circuit is open had failed before, for its own reason.
-            probed
-                .iter()
-                .filter(|one| !one.evidence.is_open)
-                .for_each(|one| one.handle.health().forget_failures());
+            for one in probed.iter().filter(|one| !one.evidence.is_open) {
+                one.handle.update_health(Health::forget_failures).await;
+            }
             return true;
         }
         let is_only_one = comparable.len() == 1;
         for one in comparable {
-            let (health, evidence) = (one.handle.health(), &one.evidence);
+            let evidence = &one.evidence;
             if all_fail {
-                log_transition(&one.id, health.close_circuit_keeping_evidence(now));
+                one.handle.update_health(Health::close_circuit_keeping_evidence).await;
             } else if let Some((cause, since)) = evidence.open_cause
                 && !evidence.is_open
                 && (is_only_one || self.has_witness(&probed, one, cause, since))
             {
-                log_transition(&one.id, health.open_circuit(cause, now));
+                one.handle.update_health(move |health| health.open_circuit(cause, now)).await;
             }
         }
         false
@@ -262,13 +261,21 @@ impl Prober {
             .collect()
     }
 
-    /// Returns every enabled connector whose identity provider is on another machine, by id.
-    fn remote_connectors(&self, now: Timestamp) -> Vec<RemoteConnector> {
-        let remote = |(id, handle, is_probed): (ConnectorId, ConnectorHandle, bool)| {
-            let evidence = handle.health().evidence(now);
-            RemoteConnector { id, handle, evidence, is_probed }
-        };
-        self.connectors.remote_connectors().into_iter().map(remote).collect()
+    /// Returns every enabled connector whose identity provider is on another machine, by id. A
+    /// circuit whose minimum time is over is half-open then. An actor that does not answer is left
+    /// out until the next round.
+    async fn remote_connectors(&self, now: Timestamp) -> Vec<RemoteConnector> {
+        let mut remote = Vec::new();
+        for (id, handle, is_probed) in self.connectors.remote_connectors() {
+            let examine = move |health: &mut Health| {
+                health.half_open_if_due(now);
+                health.evidence(now)
+            };
+            if let Some(evidence) = handle.update_health(examine).await {
+                remote.push(RemoteConnector { id, handle, evidence, is_probed });
+            }
+        }
+        remote
     }
 }
 

@@ -15,7 +15,7 @@ use arc_swap::ArcSwap;
 
 use super::blocks::Blocks;
 use super::connector::{ConnectorActor, ConnectorActorDeps, ConnectorCallLimits, ConnectorHandle};
-use super::health::Health;
+use super::health::{Health, PublishedHealth};
 use super::hub_clock::{CommonSkew, HubClock};
 use super::prober::{OutboundNetwork, Prober};
 use passerelle_connector::{Connector, ConnectorLimits};
@@ -140,14 +140,14 @@ impl Connectors {
     /// something.
     pub fn probe_failing_now(&self) {
         for (_, handle, _) in self.remote_connectors() {
-            handle.health().request_probe_if_failing();
+            handle.post_health_update(Health::request_probe_if_failing);
         }
     }
 
     /// Makes the prober probe this one in its next round if it fails.
     pub fn probe_now_if_failing(&self, id: &ConnectorId) {
         if let Some(entry) = self.actors.load().get(id) {
-            entry.handle.health().request_probe_if_failing();
+            entry.handle.post_health_update(Health::request_probe_if_failing);
         }
     }
 
@@ -297,7 +297,7 @@ impl Registry {
         self.connectors.actors.store(Arc::new(stay));
     }
 
-    fn start_actor(&self, spec: ConnectorSpec, health: Arc<Health>) -> RunningConnector {
+    fn start_actor(&self, spec: ConnectorSpec, health: Arc<PublishedHealth>) -> RunningConnector {
         let configured = spec.limits;
         let limits = ConnectorCallLimits {
             calls: configured.calls.unwrap_or(self.default_max_calls),
@@ -333,10 +333,8 @@ impl Registry {
             }
             tracing::error!(connector = %id, "connector actor died and is replaced");
             // The health of the identity provider is carried over.
-            (
-                id.clone(),
-                Arc::new(self.start_actor(entry.spec.clone(), Arc::clone(entry.handle.health()))),
-            )
+            let health = Arc::clone(entry.handle.published_health());
+            (id.clone(), Arc::new(self.start_actor(entry.spec.clone(), health)))
         };
         self.connectors.actors.store(Arc::new(actors.iter().map(revived).collect()));
     }

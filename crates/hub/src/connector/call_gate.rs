@@ -4,13 +4,16 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
+use actix::Addr;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
+use super::ConnectorActor;
 use super::call_labels::{call_label, span_name};
+use super::handle::UpdateHealth;
 use crate::health::{
-    Attribution, CallKind, CallPermit, CircuitTransition, Health, ProbeOutcome, attribute_outcome,
-    pause_after_failed_probe,
+    Attribution, CallKind, CircuitTransition, EndedCall, Health, ProbeOutcome, PublishedHealth,
+    attribute_outcome, pause_after_failed_probe,
 };
 use crate::hub_clock::HubClock;
 use passerelle_connector::{Connector, ConnectorError};
@@ -66,7 +69,7 @@ pub(super) struct CallGate {
     calls: Arc<Semaphore>,
     /// Slots for running and queued calls.
     slots: Arc<Semaphore>,
-    pub health: Arc<Health>,
+    pub health: Arc<PublishedHealth>,
     pub deps: ConnectorActorDeps,
 }
 
@@ -76,7 +79,7 @@ impl CallGate {
         id: ConnectorId,
         connector: Arc<dyn Connector>,
         limits: ConnectorCallLimits,
-        health: Arc<Health>,
+        health: Arc<PublishedHealth>,
         deps: ConnectorActorDeps,
     ) -> Self {
         deps.clock.add(&connector);
@@ -85,7 +88,8 @@ impl CallGate {
         Self { id, connector, limits, calls, slots, health, deps }
     }
 
-    /// Makes a call, within the limits, in a span of its own.
+    /// Makes a call, within the limits, in a span of its own. Sends the outcome to the actor, without
+    /// waiting.
     ///
     /// # Errors
     /// `IdpCircuitOpen` while the circuit is open, `IdpBusy` at the limit of concurrent calls,
@@ -95,11 +99,12 @@ impl CallGate {
         call: CallKind,
         network: Option<ClientNetwork>,
         work: impl Future<Output = Result<T, ConnectorError>>,
+        actor: Addr<ConnectorActor>,
     ) -> Result<T, ConnectorError> {
         let mut span = trace::start_span(span_name(call)).with_peer(TracePeer::IdentityProvider);
         span.set_connector(&self.id);
         let made = span.run(async {
-            let (permit, _slots) = self.admit(call).await?;
+            let (epoch, _slots) = self.admit(call).await?;
             let started = Instant::now();
             let outcome = tokio::time::timeout(CALL_TIMEOUT, work).await.unwrap_or_else(|_| {
                 Err(ConnectorError::new(ErrorCode::IdpTimeout, "the call took too long"))
@@ -110,8 +115,9 @@ impl CallGate {
                 (outcome.as_ref().map(|_| ()).map_err(|error| error.code), started.elapsed());
             self.deps.metrics.record_connector_call(&self.id, call_label(call), result, took);
             self.record_call_outcome(call, result);
-            let transition = permit.record(result, network, took, self.deps.env.now());
-            log_transition(&self.id, transition);
+            let ended = EndedCall { kind: call, epoch, outcome: result, network, took };
+            let now = self.deps.env.now();
+            actor.do_send(UpdateHealth(move |health: &mut Health| health.record_call(ended, now)));
             outcome
         });
         let outcome = made.await;
@@ -124,24 +130,14 @@ impl CallGate {
         outcome
     }
 
-    /// Admits a call. Returns the circuit's permit, and those that count as running calls.
-    async fn admit(
-        &self,
-        call: CallKind,
-    ) -> Result<(CallPermit, Option<CallSlots>), ConnectorError> {
-        let env = &self.deps.env;
-        if matches!(call, CallKind::BeginLogin | CallKind::CompleteLogin | CallKind::SignIn) {
-            // Counted even if it is refused: users want this identity provider.
-            self.health.mark_used(env.now());
-        }
+    /// Admits a call. Returns the circuit's epoch, and the permits that count as running calls.
+    async fn admit(&self, call: CallKind) -> Result<(u64, Option<CallSlots>), ConnectorError> {
+        let circuit_epoch = |why_refused| {
+            let epoch = self.health.snapshot.load().admit(call, self.deps.env.now());
+            epoch.ok_or_else(|| self.reject_call(call, ErrorCode::IdpCircuitOpen, why_refused))
+        };
         // Checked before any wait.
-        if self.health.would_refuse(call, env.now()) {
-            return Err(self.reject_call(
-                call,
-                ErrorCode::IdpCircuitOpen,
-                "its circuit is open after several failures",
-            ));
-        }
+        circuit_epoch("its circuit is open after several failures")?;
         // Calls that no user waits for take no slot from those that a user waits for.
         let slots = match call {
             CallKind::Preload | CallKind::Probe => None,
@@ -154,14 +150,7 @@ impl CallGate {
                     .map_err(|why| self.reject_call(call, ErrorCode::IdpBusy, why))?,
             ),
         };
-        let permit = self.health.admit(call, env.now()).ok_or_else(|| {
-            self.reject_call(
-                call,
-                ErrorCode::IdpCircuitOpen,
-                "its circuit opened while this call waited",
-            )
-        })?;
-        Ok((permit, slots))
+        Ok((circuit_epoch("its circuit opened while this call waited")?, slots))
     }
 
     /// Acquires permits for a call: at once, or after a short wait in a short queue.
@@ -185,9 +174,8 @@ impl CallGate {
     }
 
     /// Makes a probe. No limit applies to it, so that it works while all other calls hang.
-    pub async fn probe(&self) -> ProbeReport {
+    pub async fn probe(&self, actor: Addr<ConnectorActor>) -> ProbeReport {
         const CALL: CallKind = CallKind::Probe;
-        let env = &self.deps.env;
         let started = Instant::now();
         let late = || Err(ConnectorError::new(ErrorCode::IdpTimeout, "the probe took too long"));
         let outcome = tokio::time::timeout(PROBE_TIMEOUT, self.connector.probe()).await;
@@ -203,10 +191,12 @@ impl CallGate {
             Attribution::Failure(code) => ProbeOutcome::Failed(code),
             Attribution::Ignored => ProbeOutcome::Inconclusive,
         };
-        let is_declared = retry_after.is_some();
-        let transition =
-            self.health.record_document_probe(probe_outcome, is_declared, took, env.now());
-        log_transition(&self.id, transition);
+        let (is_declared, now) = (retry_after.is_some(), self.deps.env.now());
+        let record = UpdateHealth(move |health: &mut Health| {
+            health.record_document_probe(probe_outcome, is_declared, took, now);
+        });
+        // The prober reads the health next. If the actor has died, its successor probes.
+        let _recorded = actor.send(record).await;
         let own_wait = result.err().and_then(pause_after_failed_probe);
         ProbeReport { retry_after: retry_after.or(own_wait) }
     }
@@ -243,7 +233,7 @@ impl CallGate {
 }
 
 /// Logs a change of the circuit.
-pub(crate) fn log_transition(connector: &ConnectorId, transition: Option<CircuitTransition>) {
+pub(super) fn log_transition(connector: &ConnectorId, transition: Option<CircuitTransition>) {
     let Some(CircuitTransition { to, cause, tally, reasons }) = transition else { return };
     match cause {
         Some(cause) => {

@@ -10,7 +10,7 @@ use url::Url;
 
 use super::call_gate::{CALL_TIMEOUT, ConnectorCallLimits, ProbeReport};
 use super::{ACTOR, ConnectorActor};
-use crate::health::{CallKind, Health};
+use crate::health::{CallKind, Health, HealthSnapshot, PublishedHealth};
 use passerelle_connector::hub_page::{PasswordCredentials, PasswordOutcome};
 use passerelle_connector::{Connector, ConnectorError};
 use passerelle_egress::circuit_breaker::CircuitState;
@@ -25,6 +25,9 @@ use passerelle_protocol::ids::ConnectorId;
 use passerelle_telemetry::Metrics;
 use passerelle_telemetry::trace::{self, TraceScope};
 
+/// Longest wait for a change of the health, so that a hanging actor does not stop the prober.
+const HEALTH_TIMEOUT: Duration = Duration::from_secs(1);
+
 /// Returns the longest wait for the actor: the queue, the call, and a margin for its mailbox.
 pub(super) fn response_timeout(limits: ConnectorCallLimits) -> Duration {
     limits.wait + CALL_TIMEOUT + Duration::from_millis(500)
@@ -33,9 +36,9 @@ pub(super) fn response_timeout(limits: ConnectorCallLimits) -> Duration {
 impl ConnectorActor {
     /// Starts the actor with `start`, and returns its handle.
     pub fn start_with(self, start: impl FnOnce(Self) -> Addr<Self>) -> ConnectorHandle {
-        let (health, env) = (Arc::clone(&self.gate.health), self.gate.deps.env.clone());
+        let (published, env) = (Arc::clone(&self.gate.health), self.gate.deps.env.clone());
         let response_timeout = response_timeout(self.gate.limits);
-        ConnectorHandle { address: start(self), health, env, response_timeout }
+        ConnectorHandle { address: start(self), published, env, response_timeout }
     }
 }
 
@@ -43,7 +46,7 @@ impl ConnectorActor {
 #[derive(Clone)]
 pub struct ConnectorHandle {
     pub(super) address: Addr<ConnectorActor>,
-    health: Arc<Health>,
+    published: Arc<PublishedHealth>,
     env: Env,
     response_timeout: Duration,
 }
@@ -54,24 +57,43 @@ impl ConnectorHandle {
         self.address.connected()
     }
 
-    /// Returns the health, without a message to the actor.
+    /// Returns the health that the actor published last.
     #[must_use]
-    pub const fn health(&self) -> &Arc<Health> {
-        &self.health
+    pub fn health(&self) -> Arc<HealthSnapshot> {
+        self.published.snapshot.load_full()
+    }
+
+    /// Returns what is known of the identity provider, which outlives the actor.
+    #[must_use]
+    pub const fn published_health(&self) -> &Arc<PublishedHealth> {
+        &self.published
+    }
+
+    /// Changes the health. Returns `None` if the actor has died or does not answer in time.
+    pub(crate) async fn update_health<T: Send + 'static>(
+        &self,
+        change: impl FnOnce(&mut Health) -> T + Send + 'static,
+    ) -> Option<T> {
+        self.address.send(UpdateHealth(change)).timeout(HEALTH_TIMEOUT).await.ok()
+    }
+
+    /// Changes the health later, without waiting.
+    pub(crate) fn post_health_update(&self, change: impl FnOnce(&mut Health) + Send + 'static) {
+        self.address.do_send(UpdateHealth(change));
     }
 
     /// Returns the state of the circuit.
     #[must_use]
     pub fn circuit_state(&self) -> CircuitState {
-        self.health.circuit_state(self.env.now())
+        self.health().circuit_state(self.env.now())
     }
 
     /// Sets the gauges of this connector.
     pub(crate) fn publish_metrics(&self, id: &ConnectorId, metrics: &Metrics) {
-        let view = self.health.view(self.env.now());
-        metrics.set_connector_circuit(id, view.circuit.label(), &CircuitState::LABELS);
-        metrics.set_connector_failure_ratio(id, view.tally.failure_ratio());
-        if let Some(latency) = view.latency {
+        let (health, now) = (self.health(), self.env.now());
+        metrics.set_connector_circuit(id, health.circuit_state(now).label(), &CircuitState::LABELS);
+        metrics.set_connector_failure_ratio(id, health.window.tally(now).failure_ratio());
+        if let Some(latency) = health.window.latency(now) {
             for (quantile, within) in
                 [("0.5", latency.p50), ("0.95", latency.p95), ("0.99", latency.p99)]
             {
@@ -202,12 +224,36 @@ where
 {
     type Result = ResponseFuture<Result<T, ConnectorError>>;
 
-    fn handle(&mut self, call: ConnectorCall<W>, _: &mut Self::Context) -> Self::Result {
+    fn handle(&mut self, call: ConnectorCall<W>, ctx: &mut Self::Context) -> Self::Result {
         let ConnectorCall { kind, network, work, sent_at, scope } = call;
         self.gate.deps.metrics.record_mailbox_delay(ACTOR, sent_at.elapsed());
-        let gate = Arc::clone(&self.gate);
+        if matches!(kind, CallKind::BeginLogin | CallKind::CompleteLogin | CallKind::SignIn) {
+            // Counted even if it is refused: users want this identity provider.
+            let now = self.gate.deps.env.now();
+            self.update_health(|health| health.mark_used(now));
+        }
+        let (gate, actor) = (Arc::clone(&self.gate), ctx.address());
         let work = work(Arc::clone(&gate.connector));
-        Box::pin(scope.run(async move { gate.call(kind, network, work).await }))
+        Box::pin(scope.run(async move { gate.call(kind, network, work, actor).await }))
+    }
+}
+
+/// Changes the health of the identity provider.
+pub(super) struct UpdateHealth<F>(pub F);
+
+impl<F: FnOnce(&mut Health) -> T, T: 'static> Message for UpdateHealth<F> {
+    type Result = T;
+}
+
+impl<F: FnOnce(&mut Health) -> T, T: 'static> Handler<UpdateHealth<F>> for ConnectorActor {
+    type Result = MessageResult<UpdateHealth<F>>;
+
+    fn handle(
+        &mut self,
+        UpdateHealth(change): UpdateHealth<F>,
+        _: &mut Context<Self>,
+    ) -> Self::Result {
+        MessageResult(self.update_health(change))
     }
 }
 

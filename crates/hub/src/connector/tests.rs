@@ -182,6 +182,11 @@ fn start_with_clock(
     TestActor { handle: actor.start_with(Actor::start), metrics, clock }
 }
 
+/// Starts an actor whose identity provider never answers.
+pub(crate) fn start_hanging() -> ConnectorHandle {
+    start(Arc::new(FakeHangingIdp), ROOMY).handle
+}
+
 fn request() -> EndSessionRequest {
     EndSessionRequest {
         id_token: passerelle_protocol::ids::Secret::new("eyJ".into()),
@@ -262,13 +267,15 @@ async fn the_queue_is_short_and_its_wait_bounded() {
 async fn an_identity_provider_with_an_open_circuit_is_not_called_until_a_probe_succeeds() {
     let fragile = Arc::new(FakeFailingIdp::default());
     let actor = start(Arc::clone(&fragile) as _, ROOMY);
-    let health = Arc::clone(actor.handle.health());
     for _ in 0..2 {
         actor.handle.probe().await;
     }
     let now = actor.clock.now();
-    let (cause, _) = health.evidence(now).open_cause.unwrap();
-    health.open_circuit(cause, now);
+    let open = move |health: &mut Health| {
+        let (cause, _) = health.evidence(now).open_cause.unwrap();
+        health.open_circuit(cause, now);
+    };
+    actor.handle.update_health(open).await;
     assert_eq!(actor.handle.circuit_state(), CircuitState::Open);
     assert_eq!(
         actor.handle.end_session(request()).await.unwrap_err().code,
@@ -301,7 +308,6 @@ async fn an_identity_provider_with_an_open_circuit_is_not_called_until_a_probe_s
 
 #[actix::test]
 async fn an_opened_circuit_is_logged_once_with_the_reasons_counted() {
-    use tracing::instrument::WithSubscriber as _;
     #[derive(Clone, Default)]
     struct Lines(Arc<Mutex<Vec<u8>>>);
     impl std::io::Write for Lines {
@@ -319,20 +325,20 @@ async fn an_opened_circuit_is_logged_once_with_the_reasons_counted() {
         .flatten_event(true)
         .with_writer(move || written.clone())
         .finish();
-    let fragile = Arc::new(FakeFailingIdp::default());
-    let actor = start(Arc::clone(&fragile) as _, ROOMY);
-    let (health, now) = (actor.handle.health(), actor.clock.now());
+    let actor = start(Arc::new(FakeFailingIdp::default()), ROOMY);
+    let now = actor.clock.now();
+    let failed = ProbeOutcome::Failed(ErrorCode::IdpTimeout);
+    let fail = move |health: &mut Health| {
+        health.record_document_probe(failed, false, Duration::from_secs(6), now);
+    };
+    let open = move |health: &mut Health| health.open_circuit(OpenCause::Documents, now);
+    // On this thread, as the actor is.
+    let _logging = tracing::subscriber::set_default(subscriber);
     for _ in 0..3 {
-        health.record_document_probe(
-            ProbeOutcome::Failed(ErrorCode::IdpTimeout),
-            false,
-            Duration::from_secs(6),
-            now,
-        );
+        actor.handle.update_health(fail).await;
     }
-    let transition = health.open_circuit(OpenCause::Documents, now);
-    assert_eq!(health.open_circuit(OpenCause::Documents, now), None);
-    async { log_transition(&"mute".into(), transition) }.with_subscriber(subscriber).await;
+    actor.handle.update_health(open).await;
+    actor.handle.update_health(open).await;
     let text = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
     let line: serde_json::Value = serde_json::from_str(text.trim_ascii()).unwrap();
     assert_eq!((&line["level"], &line["connector"]), (&"ERROR".into(), &"mute".into()));
@@ -442,7 +448,9 @@ async fn a_wrong_clock_of_the_hub_is_named_and_disables_no_identity_provider() {
         assert_eq!(error.code, ErrorCode::HubClock);
         assert!(error.detail.contains("+3600 s"), "{}", error.detail);
     }
-    assert_eq!(actor.handle.health().evidence(actor.clock.now()).open_cause, None);
+    let now = actor.clock.now();
+    let evidence = actor.handle.update_health(move |health| health.evidence(now)).await;
+    assert_eq!(evidence.unwrap().open_cause, None);
     let skew = "passerelle_connector_clock_skew_seconds{connector=\"mute\"} 3600";
     assert!(actor.metrics.render().contains(skew), "measured although no login succeeded");
 }

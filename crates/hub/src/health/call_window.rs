@@ -15,6 +15,7 @@ const BUCKETS: usize = 34;
 const MAX_REASONS_PER_SLOT: usize = 6;
 
 /// Calls of the last minute.
+#[derive(Clone)]
 pub struct CallWindow {
     slots: [Slot; SLOTS],
 }

@@ -25,7 +25,6 @@ const PRUNE_FROM: usize = 64;
 pub struct LoginFailures {
     /// The last failure of each network.
     networks: BTreeMap<ClientNetwork, Timestamp>,
-    succeeded_at: Option<Timestamp>,
 }
 
 impl LoginFailures {
@@ -43,17 +42,13 @@ impl LoginFailures {
             .is_none_or(|before| !is_within(before, FAILURE_WINDOW, now))
     }
 
-    /// Records a successful login.
-    pub fn record_success(&mut self, now: Timestamp) {
-        self.succeeded_at = Some(now);
-    }
-
     /// Returns since when a quorum of networks fails; `None` without one. `successes`: those within
-    /// [`FAILURE_WINDOW`].
+    /// [`FAILURE_WINDOW`]. `succeeded_at`: the last one.
     pub fn quorum_since(
         &self,
         networks: usize,
         successes: u32,
+        succeeded_at: Option<Timestamp>,
         now: Timestamp,
     ) -> Option<Timestamp> {
         if self.networks.len() < networks {
@@ -68,7 +63,7 @@ impl LoginFailures {
             .collect();
         let unanswered = |at: &Timestamp| {
             is_within(*at, LOW_TRAFFIC_WINDOW, now)
-                && self.succeeded_at.is_none_or(|succeeded_at| *at > succeeded_at)
+                && succeeded_at.is_none_or(|succeeded_at| *at > succeeded_at)
         };
         let consecutive: Vec<Timestamp> =
             self.networks.values().copied().filter(unanswered).collect();
@@ -79,11 +74,6 @@ impl LoginFailures {
         } else {
             None
         }
-    }
-
-    /// Returns when a login last succeeded.
-    pub const fn succeeded_at(&self) -> Option<Timestamp> {
-        self.succeeded_at
     }
 
     /// Forgets the failures.

@@ -18,75 +18,81 @@ pub(super) fn net(network: u32) -> ClientNetwork {
 
 /// An identity provider's health, and the time.
 pub(super) struct Harness {
-    pub health: Arc<Health>,
+    pub health: Health,
     pub now: Timestamp,
 }
 
 impl Harness {
     pub fn new() -> Self {
-        Self { health: Arc::default(), now: T0 }
+        Self { health: Health::default(), now: T0 }
     }
 
     pub fn wait(&mut self, by: Duration) {
         self.now = self.now + by;
     }
 
-    pub fn admit(&self, call: CallKind) -> Option<CallPermit> {
-        self.health.admit(call, self.now)
+    pub fn admit(&self, call: CallKind) -> Option<u64> {
+        self.health.snapshot.admit(call, self.now)
     }
 
-    pub fn call(
-        &self,
-        call: CallKind,
+    pub fn update(&mut self, change: impl FnOnce(&mut Health)) -> Option<CircuitTransition> {
+        self.health.update(self.now, change).1
+    }
+
+    /// A call from this network, admitted in this epoch, ends.
+    pub fn end_call(
+        &mut self,
+        kind: CallKind,
+        epoch: u64,
         outcome: Result<(), ErrorCode>,
         network: u32,
-    ) -> Option<CircuitTransition> {
-        self.admit(call).expect("the call is refused").record(
-            outcome,
-            Some(net(network)),
-            TOOK,
-            self.now,
-        )
+    ) {
+        let ended = EndedCall { kind, epoch, outcome, network: Some(net(network)), took: TOOK };
+        let now = self.now;
+        self.update(|health| health.record_call(ended, now));
     }
 
     /// A login from this network, if the circuit permits one.
-    pub fn login(&self, outcome: Result<(), ErrorCode>, network: u32) {
-        if let Some(permit) = self.admit(CallKind::CompleteLogin) {
-            let _transition = permit.record(outcome, Some(net(network)), TOOK, self.now);
+    pub fn login(&mut self, outcome: Result<(), ErrorCode>, network: u32) {
+        if let Some(epoch) = self.admit(CallKind::CompleteLogin) {
+            self.end_call(CallKind::CompleteLogin, epoch, outcome, network);
         }
         self.apply_evidence();
     }
 
     /// Does what the prober does while others work.
-    pub fn apply_evidence(&self) {
-        let evidence = self.health.evidence(self.now);
+    pub fn apply_evidence(&mut self) {
+        let now = self.now;
+        let evidence = self.health.evidence(now);
         if let Some((cause, _)) = evidence.open_cause.filter(|_| !evidence.is_open) {
-            self.health.open_circuit(cause, self.now);
+            self.update(|health| health.open_circuit(cause, now));
         }
     }
 
-    pub fn documents(&self, outcome: ProbeOutcome) -> Option<CircuitTransition> {
-        let closed = self.health.record_document_probe(outcome, false, TOOK, self.now);
+    pub fn documents(&mut self, outcome: ProbeOutcome) -> Option<CircuitTransition> {
+        let now = self.now;
+        let closed = self.update(|health| health.record_document_probe(outcome, false, TOOK, now));
         self.apply_evidence();
         closed
     }
 
     /// Does what the prober does in each round.
-    pub fn half_open_if_due(&self) {
-        self.health.half_open_if_due(self.now);
+    pub fn half_open_if_due(&mut self) {
+        let now = self.now;
+        self.update(|health| health.half_open_if_due(now));
     }
 
-    pub fn open_by_logins(&self) {
+    pub fn open_by_logins(&mut self) {
         (0..5).for_each(|network| self.login(Err(DEAD), network));
         assert_eq!((self.circuit(), self.cause()), (CircuitState::Open, Some(OpenCause::Logins)));
     }
 
     pub fn cause(&self) -> Option<OpenCause> {
-        self.health.state().circuit.cause()
+        self.health.snapshot.circuit.cause()
     }
 
     pub fn circuit(&self) -> CircuitState {
-        self.health.view(self.now).circuit
+        self.health.snapshot.circuit_state(self.now)
     }
 }
 
@@ -224,7 +230,7 @@ fn quantiles_are_at_most_half_too_long() {
 
 #[test]
 fn an_anomaly_is_reported_once_and_memory_is_bounded() {
-    let health = Health::default();
+    let health = PublishedHealth::default();
     assert!(health.is_new_anomaly("magic"));
     assert!(!health.is_new_anomaly("magic"));
     let reported = (0..1000).filter(|n| health.is_new_anomaly(&n.to_string())).count();
@@ -269,7 +275,7 @@ proptest! {
         for (wait, outcome, what) in steps {
             harness.wait(Duration::from_millis(wait));
             match what {
-                0 => drop(harness.admit(CallKind::BeginLogin)),
+                0 => assert!(harness.admit(CallKind::BeginLogin).is_some()),
                 1 => harness.half_open_if_due(),
                 _ => harness.login(outcome, 7),
             }
@@ -296,8 +302,8 @@ proptest! {
         let probed = |outcome: Result<(), ErrorCode>| outcome.map_or_else(ProbeOutcome::Failed, |()| ProbeOutcome::Succeeded);
         for (wait, what, outcome, network) in steps {
             harness.wait(Duration::from_millis(wait));
-            let is_failing = harness.health.circuit_state(harness.now) == CircuitState::Open;
-            prop_assert_eq!(harness.health.would_refuse(CallKind::BeginLogin, harness.now), is_failing);
+            let is_failing = harness.circuit() == CircuitState::Open;
+            prop_assert_eq!(harness.admit(CallKind::BeginLogin).is_none(), is_failing);
             prop_assert_eq!(harness.admit(CallKind::CompleteLogin).is_none(), is_failing);
             match what {
                 0 => drop(harness.documents(probed(outcome))),

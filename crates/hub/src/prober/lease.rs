@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::connector::log_transition;
+use crate::connector::ConnectorHandle;
 use crate::health::{Health, IN_USE_PERIOD, ProbeFailures};
 use passerelle_protocol::env::{Env, Timestamp};
 use passerelle_protocol::ids::ConnectorId;
@@ -67,7 +67,7 @@ struct State {
     is_store_unavailable: bool,
 }
 
-type ProbedHealth = [(ConnectorId, Arc<Health>)];
+type ProbedConnectors = [(ConnectorId, ConnectorHandle)];
 
 impl ProberLease {
     /// Creates a lease that the hub does not hold yet.
@@ -95,7 +95,7 @@ impl ProberLease {
     }
 
     /// Exchanges once: at most one read and one write.
-    pub async fn sync(&self, probed: &ProbedHealth, now: Timestamp) {
+    pub async fn sync(&self, probed: &ProbedConnectors, now: Timestamp) {
         let outcome = self.exchange_record(probed, now).await;
         let mut state = self.state();
         match (&outcome, state.is_store_unavailable) {
@@ -111,7 +111,7 @@ impl ProberLease {
 
     async fn exchange_record(
         &self,
-        probed: &ProbedHealth,
+        probed: &ProbedConnectors,
         now: Timestamp,
     ) -> Result<ProberRole, StoreError> {
         let Some(record) = self.store.load(&lease_key(), now).await? else {
@@ -142,18 +142,18 @@ impl ProberLease {
         &self,
         shared: &SharedProbeRecord,
         record: &Record,
-        probed: &ProbedHealth,
+        probed: &ProbedConnectors,
         now: Timestamp,
     ) -> Result<ProberRole, StoreError> {
-        for (id, health) in probed {
-            if let Some(used_at) = shared.used.get(id) {
-                health.mark_used((*used_at).min(now));
+        for (id, handle) in probed {
+            if let Some(used_at) = shared.used.get(id).map(|used_at| (*used_at).min(now)) {
+                handle.update_health(move |health| health.mark_used(used_at)).await;
             }
         }
         let is_due = {
             let state = self.state();
-            let is_changed = probed.iter().any(|(id, health)| {
-                state.written.failing.get(id).copied() != health.documents_failing()
+            let is_changed = probed.iter().any(|(id, handle)| {
+                state.written.failing.get(id).copied() != handle.health().documents.failing
             });
             is_changed
                 || now.since(state.written_at) >= HEARTBEAT_INTERVAL
@@ -170,7 +170,7 @@ impl ProberLease {
         &self,
         shared: SharedProbeRecord,
         record: &Record,
-        probed: &ProbedHealth,
+        probed: &ProbedConnectors,
         now: Timestamp,
     ) -> Result<ProberRole, StoreError> {
         let is_silent = {
@@ -194,11 +194,10 @@ impl ProberLease {
             }
             return Ok(if is_won { ProberRole::Prober } else { ProberRole::Follower });
         }
-        for (id, health) in probed {
-            log_transition(
-                id,
-                health.adopt_document_probes(shared.failing.get(id).copied(), shared.alive_at, now),
-            );
+        for (id, handle) in probed {
+            let (failing, alive_at) = (shared.failing.get(id).copied(), shared.alive_at);
+            let adopt = move |health: &mut Health| health.adopt_document_probes(failing, alive_at);
+            handle.update_health(adopt).await;
         }
         self.state().alive_at = shared.alive_at;
         self.report_use(shared, record.version, probed, now).await?;
@@ -210,11 +209,11 @@ impl ProberLease {
         &self,
         shared: SharedProbeRecord,
         version: RecordVersion,
-        probed: &ProbedHealth,
+        probed: &ProbedConnectors,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        let news = probed.iter().filter_map(|(id, health)| {
-            let used_at = health.last_used_at(now)?;
+        let news = probed.iter().filter_map(|(id, handle)| {
+            let used_at = handle.health().last_used_at(now)?;
             let is_old = shared
                 .used
                 .get(id)
@@ -238,7 +237,7 @@ impl ProberLease {
         &self,
         before: &SharedProbeRecord,
         version: RecordVersion,
-        probed: &ProbedHealth,
+        probed: &ProbedConnectors,
         now: Timestamp,
     ) -> Result<bool, StoreError> {
         let report = self.build_record(before, probed, now);
@@ -257,21 +256,23 @@ impl ProberLease {
     fn build_record(
         &self,
         before: &SharedProbeRecord,
-        probed: &ProbedHealth,
+        probed: &ProbedConnectors,
         now: Timestamp,
     ) -> SharedProbeRecord {
         let mut used = before.used.clone();
         used.extend(
-            probed.iter().filter_map(|(id, health)| Some((id.clone(), health.last_used_at(now)?))),
+            probed
+                .iter()
+                .filter_map(|(id, handle)| Some((id.clone(), handle.health().last_used_at(now)?))),
         );
         used.retain(|_, at| now.since(*at) < IN_USE_PERIOD);
         SharedProbeRecord {
             prober: self.hub.clone(),
             beat: before.beat.wrapping_add(1),
-            alive_at: probed.iter().filter_map(|(_, health)| health.evidence(now).alive_at).max(),
+            alive_at: probed.iter().filter_map(|(_, handle)| handle.health().alive_at()).max(),
             failing: probed
                 .iter()
-                .filter_map(|(id, health)| Some((id.clone(), health.documents_failing()?)))
+                .filter_map(|(id, handle)| Some((id.clone(), handle.health().documents.failing?)))
                 .collect(),
             used,
         }

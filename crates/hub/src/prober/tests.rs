@@ -8,7 +8,7 @@ mod token_endpoint;
 use std::sync::atomic::AtomicU8;
 
 use crate::blocks::Blocks;
-use crate::health::CallKind;
+use crate::health::{CallKind, EndedCall};
 use crate::registry::{self, ConnectorSpec, Registry};
 use passerelle_connector::testing::connectors::any_connector;
 use passerelle_connector::{Connector, ConnectorError};
@@ -179,21 +179,25 @@ impl ProberHub {
         self.connectors.circuit_state(&id(number))
     }
 
-    pub fn health(&self, number: usize) -> Arc<Health> {
-        Arc::clone(self.connectors.handle(&id(number)).unwrap().health())
+    fn handle(&self, number: usize) -> ConnectorHandle {
+        self.connectors.handle(&id(number)).unwrap()
     }
 
     pub fn use_it(&self, number: usize) {
-        self.health(number).mark_used(self.clock.now());
+        let now = self.clock.now();
+        self.handle(number).post_health_update(move |health| health.mark_used(now));
     }
 
     fn login(&self, number: usize, network: u8, outcome: Result<(), ErrorCode>) {
-        let (health, now) = (self.health(number), self.clock.now());
-        health.mark_used(now);
-        if let Some(permit) = health.admit(CallKind::CompleteLogin, now) {
-            let network = ClientNetwork::containing([192, 0, network, 1].into());
-            let _transition = permit.record(outcome, Some(network), Duration::from_millis(30), now);
-        }
+        let (took, now) = (Duration::from_millis(30), self.clock.now());
+        let network = Some(ClientNetwork::containing([192, 0, network, 1].into()));
+        self.handle(number).post_health_update(move |health| {
+            health.mark_used(now);
+            let kind = CallKind::CompleteLogin;
+            if let Some(epoch) = health.snapshot.admit(kind, now) {
+                health.record_call(EndedCall { kind, epoch, outcome, network, took }, now);
+            }
+        });
     }
 
     /// Lets seconds pass until the circuit of `number` is in this state. Returns the seconds that it took.

@@ -8,12 +8,13 @@ use serde::{Deserialize, Serialize};
 use super::Connectors;
 use super::block_commands::BlockRow;
 use super::block_lookup::connector_blocks;
-use crate::health::{HealthView, ProbeFailures};
+use crate::health::{HealthSnapshot, ProbeFailures};
 use passerelle_connector::dropped_claims::DroppedClaimRow;
 use passerelle_egress::circuit_breaker::CircuitState;
 use passerelle_federation::ConnectorMetadata;
 use passerelle_federation::assurance::Level;
 use passerelle_federation::validity::format_rfc3339;
+use passerelle_protocol::env::Timestamp;
 use passerelle_protocol::ids::ConnectorId;
 
 /// A connector as an operator sees it.
@@ -135,10 +136,8 @@ impl Connectors {
             let blocks_all =
                 blocks.iter().any(|row| row.in_force && row.service_providers.is_none());
             let health = actors.get(id).map(|entry| {
-                HealthRow::new(
-                    entry.handle.health().view(now),
-                    self.clock.credible_skew(entry.spec.connector.as_ref()),
-                )
+                let skew_seconds = self.clock.credible_skew(entry.spec.connector.as_ref());
+                HealthRow::new(&entry.handle.health(), now, skew_seconds)
             });
             ConnectorRow {
                 id: id.clone(),
@@ -156,7 +155,7 @@ impl Connectors {
                 dropped_claims: actors
                     .get(id)
                     .map(|entry| {
-                        let mut rows = entry.handle.health().dropped_claims().rows();
+                        let mut rows = entry.handle.published_health().dropped_claims.rows();
                         rows.extend(entry.spec.connector.dropped_claims());
                         rows
                     })
@@ -188,17 +187,14 @@ impl HealthRow {
         }
     }
 
-    fn new(view: HealthView, skew_seconds: Option<i64>) -> Self {
+    fn new(health: &HealthSnapshot, now: Timestamp, skew_seconds: Option<i64>) -> Self {
+        let reasons = health.window.reasons(now).into_iter();
         Self {
-            circuit: view.circuit,
-            failure_ratio: view.tally.failure_ratio(),
-            p99_seconds: view.latency.map(|latency| latency.p99.as_secs_f64()),
-            reasons: view
-                .reasons
-                .into_iter()
-                .map(|(code, count)| (code.entry().code.to_owned(), count))
-                .collect(),
-            unreachable: view.documents_failing.map(UnreachableRow::from),
+            circuit: health.circuit_state(now),
+            failure_ratio: health.window.tally(now).failure_ratio(),
+            p99_seconds: health.window.latency(now).map(|latency| latency.p99.as_secs_f64()),
+            reasons: reasons.map(|(code, count)| (code.entry().code.to_owned(), count)).collect(),
+            unreachable: health.documents.failing.map(UnreachableRow::from),
             skew_seconds,
         }
     }

@@ -83,12 +83,9 @@ fn apply(registry: &Registry, name: &str) {
 async fn health_outlives_the_actor_but_not_the_file() {
     let registry = registry();
     let handle = || registry.connectors.handle(&"one".into()).unwrap();
-    let fail = || {
-        let now = registry.actor_deps.env.now();
-        handle().health().open_circuit(OpenCause::Documents, now);
-    };
+    let now = registry.actor_deps.env.now();
     apply(&registry, "One");
-    fail();
+    handle().update_health(move |health| health.open_circuit(OpenCause::Documents, now)).await;
     assert_eq!(handle().circuit_state(), CircuitState::Open);
     let dead = handle();
     dead.kill().await;

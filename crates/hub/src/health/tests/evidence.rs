@@ -1,12 +1,12 @@
 //! Tests what opens and closes the circuit, and that no single network does.
 
 use super::super::circuit::{HALF_OPEN_TIMEOUT, MAX_OPEN_TIME, MIN_OPEN_TIME};
-use super::super::tests::{DEAD, Harness, T0, TOOK, net};
+use super::super::tests::{DEAD, Harness, T0};
 use super::super::*;
 
 #[test]
 fn an_answer_that_a_browser_can_cause_is_ignored() {
-    let harness = Harness::new();
+    let mut harness = Harness::new();
     let forged = [
         ErrorCode::IdpError,
         ErrorCode::IdpIssWrong,
@@ -18,8 +18,8 @@ fn an_answer_that_a_browser_can_cause_is_ignored() {
     {
         harness.login(Err(code), n);
     }
-    assert_eq!(harness.health.circuit_state(harness.now), CircuitState::Closed);
-    assert_eq!(harness.health.view(harness.now).tally, Tally::default());
+    assert_eq!(harness.circuit(), CircuitState::Closed);
+    assert_eq!(harness.health.snapshot.window.tally(harness.now), Tally::default());
 }
 
 #[test]
@@ -31,7 +31,7 @@ fn one_network_opens_no_circuit_however_many_failures_it_causes() {
         assert_eq!(harness.circuit(), CircuitState::Closed);
     }
     // One network counts at most once a minute.
-    assert!(harness.health.view(harness.now).tally.failures <= 2);
+    assert!(harness.health.snapshot.window.tally(harness.now).failures <= 2);
 }
 
 #[test]
@@ -45,11 +45,7 @@ fn one_network_keeps_no_circuit_open() {
         harness.login(Err(ErrorCode::IdpStatus), 7);
         harness.wait(Duration::from_secs(1));
     }
-    assert_eq!(
-        harness.health.circuit_state(harness.now),
-        CircuitState::HalfOpen,
-        "users may still choose it"
-    );
+    assert_eq!(harness.circuit(), CircuitState::HalfOpen, "users may still choose it");
     harness.login(Ok(()), 8);
     assert_eq!(harness.circuit(), CircuitState::Closed);
 }
@@ -98,13 +94,12 @@ fn with_little_traffic_failures_of_a_longer_time_count_until_one_login_succeeds(
 
 #[test]
 fn successes_of_all_networks_weigh_against_failures() {
-    let harness = Harness::new();
+    let mut harness = Harness::new();
     for _ in 0..40 {
         harness.login(Ok(()), 1000);
     }
     (0..39).for_each(|network| harness.login(Err(DEAD), network));
     assert_eq!(harness.circuit(), CircuitState::Closed);
-    let mut harness = harness;
     harness.wait(Duration::from_secs(1));
     harness.login(Err(DEAD), 39);
     assert_eq!(harness.circuit(), CircuitState::Open, "half of all");
@@ -115,7 +110,7 @@ fn two_refused_connections_or_three_slow_answers_open_the_circuit() {
     for (code, times) in
         [(ErrorCode::IdpUnreachable, 2), (ErrorCode::IdpTimeout, 3), (ErrorCode::IdpStatus, 3)]
     {
-        let harness = Harness::new();
+        let mut harness = Harness::new();
         for time in 1..=times {
             assert_eq!(harness.circuit(), CircuitState::Closed, "{code:?}, {time}");
             harness.documents(ProbeOutcome::Failed(code));
@@ -126,13 +121,13 @@ fn two_refused_connections_or_three_slow_answers_open_the_circuit() {
             "{code:?}"
         );
         assert_eq!(harness.documents(ProbeOutcome::Succeeded).unwrap().to, CircuitState::Closed);
-        assert_eq!(harness.health.circuit_state(harness.now), CircuitState::Closed);
+        assert_eq!(harness.circuit(), CircuitState::Closed);
     }
 }
 
 #[test]
 fn a_rate_limit_of_an_identity_provider_is_neither_a_failure_nor_a_success() {
-    let harness = Harness::new();
+    let mut harness = Harness::new();
     for _ in 0..10 {
         harness.documents(ProbeOutcome::Inconclusive);
     }
@@ -145,7 +140,7 @@ fn a_rate_limit_of_an_identity_provider_is_neither_a_failure_nor_a_success() {
 
 #[test]
 fn a_successful_login_outweighs_slow_probes() {
-    let harness = Harness::new();
+    let mut harness = Harness::new();
     for _ in 0..10 {
         harness.documents(ProbeOutcome::Failed(ErrorCode::IdpTimeout));
         harness.documents(ProbeOutcome::Failed(ErrorCode::IdpTimeout));
@@ -194,8 +189,8 @@ fn a_call_from_before_a_change_has_no_effect_after_it() {
     harness.open_by_logins();
     harness.wait(MIN_OPEN_TIME);
     harness.half_open_if_due();
-    for (network, permit) in (10..).zip(late) {
-        let _transition = permit.record(Err(DEAD), Some(net(network)), TOOK, harness.now);
+    for (network, epoch) in (10..).zip(late) {
+        harness.end_call(CallKind::CompleteLogin, epoch, Err(DEAD), network);
         harness.apply_evidence();
     }
     assert_eq!(harness.circuit(), CircuitState::HalfOpen);
@@ -208,23 +203,23 @@ fn a_connector_that_died_in_use_stays_in_use_until_it_is_back() {
     harness.wait(Duration::from_secs(200));
     harness.documents(ProbeOutcome::Failed(DEAD));
     harness.wait(Duration::from_secs(1800));
-    assert!(harness.health.last_used_at(harness.now).is_some());
+    assert!(harness.health.snapshot.last_used_at(harness.now).is_some());
     harness.documents(ProbeOutcome::Succeeded);
-    assert!(harness.health.last_used_at(harness.now).is_none());
+    assert!(harness.health.snapshot.last_used_at(harness.now).is_none());
 }
 
 #[test]
 fn an_answer_from_a_cache_proves_nothing() {
-    let harness = Harness::new();
+    let mut harness = Harness::new();
     for _ in 0..1000 {
-        harness.call(CallKind::BeginLogin, Ok(()), 1);
+        harness.end_call(CallKind::BeginLogin, 0, Ok(()), 1);
     }
     assert_eq!(harness.health.evidence(harness.now).alive_at, None);
-    assert!(!harness.health.take_documents_suspicion());
-    harness.call(CallKind::BeginLogin, Err(DEAD), 1);
-    assert!(
-        harness.health.take_documents_suspicion() && !harness.health.take_documents_suspicion()
-    );
+    assert!(!harness.health.snapshot.documents_suspected);
+    harness.end_call(CallKind::BeginLogin, 0, Err(DEAD), 1);
+    assert!(harness.health.snapshot.documents_suspected);
+    harness.update(Health::clear_probe_requests);
+    assert!(!harness.health.snapshot.documents_suspected);
 }
 
 #[test]

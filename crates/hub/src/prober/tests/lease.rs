@@ -2,6 +2,7 @@
 
 use super::super::tests::{Mode, ProberHub, clock, pass};
 use super::super::*;
+use crate::connector::tests::start_hanging;
 use crate::health::ProbeOutcome;
 use passerelle_egress::circuit_breaker::CircuitState;
 use passerelle_protocol::catalogue::ErrorCode;
@@ -11,6 +12,14 @@ use passerelle_store::NewRecord;
 use passerelle_store::testing::fake_shared_store::FakeSharedStore;
 use passerelle_store::testing::redis_store::{fresh_prefix, shared_server, store_at};
 use passerelle_store::testing::store_conformance::ample_capacities;
+
+/// Records a probe whose connection was refused.
+async fn fail_probe(handle: &ConnectorHandle, now: Timestamp) {
+    let failed = ProbeOutcome::Failed(ErrorCode::IdpUnreachable);
+    let fail =
+        move |health: &mut Health| health.record_document_probe(failed, false, Duration::ZERO, now);
+    handle.update_health(fail).await;
+}
 
 fn hubs(count: u64, servers: &Arc<FakeSharedStore>) -> (Arc<ManualClock>, Vec<ProberHub>) {
     let clock = clock();
@@ -92,7 +101,7 @@ async fn a_prober_that_dies_is_replaced() {
     );
 }
 
-#[tokio::test]
+#[actix::test]
 async fn a_failure_that_the_prober_finds_while_another_hub_writes_reaches_the_others_with_the_next_exchange()
  {
     let servers = FakeSharedStore::new();
@@ -101,17 +110,12 @@ async fn a_failure_that_the_prober_finds_while_another_hub_writes_reaches_the_ot
         let env = Env::new(Arc::new(ManualClock::at(start)), Arc::new(SeededEntropy::new(seed)));
         (
             ProberLease::new(Arc::clone(&servers) as Arc<_>, &env),
-            [(ConnectorId::from("idp"), Arc::new(Health::default()))],
+            [(ConnectorId::from("idp"), start_hanging())],
         )
     };
     let ((prober, found), (follower, known)) = (hub(1), hub(2));
     prober.sync(&found, start).await;
-    found[0].1.record_document_probe(
-        ProbeOutcome::Failed(ErrorCode::IdpUnreachable),
-        false,
-        Duration::ZERO,
-        start,
-    );
+    fail_probe(&found[0].1, start).await;
     let mut now = start + Duration::from_secs(2);
     servers.outrun_next_replace();
     prober.sync(&found, now).await;
@@ -120,7 +124,9 @@ async fn a_failure_that_the_prober_finds_while_another_hub_writes_reaches_the_ot
     now = now + Duration::from_secs(1);
     prober.sync(&found, now).await;
     follower.sync(&known, now).await;
-    assert!(follower.role() == ProberRole::Follower && known[0].1.documents_failing().is_some());
+    assert!(
+        follower.role() == ProberRole::Follower && known[0].1.health().documents.failing.is_some()
+    );
 }
 
 #[actix::test]
@@ -140,15 +146,14 @@ async fn without_the_store_each_hub_probes_for_itself() {
 }
 
 /// During an upgrade, the record of a new release can have an error code that this one lacks.
-#[tokio::test]
+#[actix::test]
 async fn a_hub_that_can_not_read_the_record_probes_for_itself_and_leaves_it() {
     let servers = FakeSharedStore::new();
     let start = Timestamp::from_seconds(1_700_000_000);
     let env = Env::new(Arc::new(ManualClock::at(start)), Arc::new(SeededEntropy::new(1)));
     let lease = ProberLease::new(Arc::clone(&servers) as Arc<_>, &env);
-    let known = [(ConnectorId::from("idp"), Arc::new(Health::default()))];
-    let failed = ProbeOutcome::Failed(ErrorCode::IdpUnreachable);
-    known[0].1.record_document_probe(failed, false, Duration::ZERO, start);
+    let known = [(ConnectorId::from("idp"), start_hanging())];
+    fail_probe(&known[0].1, start).await;
     let value = br#"{"prober":"new","beat":7,"failing":{"idp":{"code":"Y999999"}}}"#;
     let draft = NewRecord::new(value.to_vec(), start + Duration::from_secs(60));
     servers.insert(lease::lease_key(), draft, start).await.unwrap();
@@ -158,7 +163,10 @@ async fn a_hub_that_can_not_read_the_record_probes_for_itself_and_leaves_it() {
         assert_eq!(lease.role(), ProberRole::Prober);
         let record = servers.load(&lease::lease_key(), now).await.unwrap().unwrap();
         assert_eq!(*record.value, *value);
-        assert!(known[0].1.documents_failing().is_some(), "an unreadable record closes no circuit");
+        assert!(
+            known[0].1.health().documents.failing.is_some(),
+            "an unreadable record closes no circuit"
+        );
     }
     // Its prober has stopped.
     let now = start + Duration::from_secs(61);
@@ -168,15 +176,14 @@ async fn a_hub_that_can_not_read_the_record_probes_for_itself_and_leaves_it() {
 }
 
 /// Hubs on one real Redis: at most one of them probes at any time, and one that stops is replaced.
-#[tokio::test]
+#[actix::test]
 async fn on_a_real_redis_one_hub_probes_and_is_replaced_when_it_dies() {
     let prefix = fresh_prefix();
     let start = Timestamp::from_seconds(1_700_000_000);
     let hub = |seed| {
         let env = Env::new(Arc::new(ManualClock::at(start)), Arc::new(SeededEntropy::new(seed)));
-        let health = Arc::new(Health::default());
         let store = store_at(shared_server(), &prefix, &["key"], ample_capacities());
-        (ProberLease::new(Arc::new(store), &env), [(ConnectorId::from("idp"), health)])
+        (ProberLease::new(Arc::new(store), &env), [(ConnectorId::from("idp"), start_hanging())])
     };
     let hubs = [hub(1), hub(2), hub(3)];
     let probers = |alive: &[bool]| {
@@ -202,17 +209,13 @@ async fn on_a_real_redis_one_hub_probes_and_is_replaced_when_it_dies() {
                 lease.sync(probed, now).await;
             }
             if second == 10 && lease.role() == ProberRole::Prober {
-                probed[0].1.record_document_probe(
-                    ProbeOutcome::Failed(ErrorCode::IdpUnreachable),
-                    false,
-                    Duration::ZERO,
-                    now,
-                );
+                fail_probe(&probed[0].1, now).await;
             }
         }
         assert!(probers(&alive) <= 1, "second {second}");
         if second == 20 {
-            let found = hubs.iter().all(|(_, probed)| probed[0].1.documents_failing().is_some());
+            let found =
+                hubs.iter().all(|(_, probed)| probed[0].1.health().documents.failing.is_some());
             assert!(found, "a hub does not know what the prober found");
         }
     }
