@@ -80,6 +80,7 @@ pub(crate) struct RareFields {
 }
 
 /// Serializes the hash of a login.
+#[expect(clippy::ref_option, reason = "serde passes the field")]
 pub(super) fn serialize_login<S: Serializer>(
     login: &Option<InteractionHash>,
     serializer: S,
@@ -88,6 +89,7 @@ pub(super) fn serialize_login<S: Serializer>(
 }
 
 /// Serializes the hash of a session.
+#[expect(clippy::ref_option, reason = "serde passes the field")]
 pub(super) fn serialize_session<S: Serializer>(
     session: &Option<Box<str>>,
     serializer: S,
