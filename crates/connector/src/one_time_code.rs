@@ -51,6 +51,7 @@ struct StoredCode<S, T> {
 
 impl<T: Serialize + DeserializeOwned> OneTimeCodes<T> {
     /// Returns the codes of `connector`, kept in `store`.
+    #[must_use]
     pub fn new(connector: &ConnectorId, store: LateStore) -> Self {
         Self { connector: connector.clone(), store, values: PhantomData }
     }
