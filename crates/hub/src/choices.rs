@@ -67,9 +67,11 @@ impl Connectors {
                 id: id.clone(),
                 display: Arc::clone(&metadata.display),
                 unavailable,
-                block_message: is_blocked
-                    .then(|| self.operator_message(client_id, id))
-                    .unwrap_or_default(),
+                block_message: if is_blocked {
+                    self.operator_message(client_id, id)
+                } else {
+                    Arc::default()
+                },
                 is_recovering: circuit == CircuitState::HalfOpen,
             };
             (circuit, entry)
