@@ -32,6 +32,7 @@ use crate::folder::{SETTINGS, VARIABLE, valid_config_folder};
 #[serde(deny_unknown_fields)]
 struct SmallStore {
     /// Maximum number of logins.
+    #[schemars(range(min = 1, max = 10))]
     logins: u64,
 }
 
@@ -55,7 +56,6 @@ const SMALL: TableKind = TableKind {
 
 fn load_small(table: &mut KindTable<'_>) -> Option<ConfiguredTable> {
     let settings: SmallStore = table.deserialize()?;
-    table.check_range("logins", settings.logins, (1, 10));
     Some(store_settings(table, &settings.clone(), settings))
 }
 

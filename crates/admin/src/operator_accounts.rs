@@ -7,7 +7,7 @@ use url::Url;
 use super::settings::{OperatorRole, PrivateListener};
 use passerelle_protocol::ids::Secret;
 use passerelle_settings::address::{self, PlainHttp};
-use passerelle_settings::{Diagnostic, SecretContext, SecretRef, SourceFile, secrets};
+use passerelle_settings::{Diagnostic, FileCheck, SecretContext, SecretRef, SourceFile, secrets};
 
 /// Minimum length of a token.
 const MIN_ADMIN_TOKEN_CHARS: usize = 32;
@@ -44,11 +44,10 @@ pub struct PrivateListenerAccess {
 
 /// Reads the operators and the peers. `admin_token` is that of `private.admin_token`.
 pub fn read_private_access(
-    source: &SourceFile,
+    check: &mut FileCheck<'_>,
     private: &PrivateListener,
     admin_token: Option<&Secret<String>>,
     context: &SecretContext<'_>,
-    problems: &mut Vec<Diagnostic>,
 ) -> PrivateListenerAccess {
     let mut tokens = TokenUses { seen: admin_token.cloned().into_iter().collect() };
     let (mut operators, mut names) = (Vec::new(), BTreeSet::new());
@@ -57,21 +56,19 @@ pub fn read_private_access(
         if !is_operator_name(&entry.name) || !names.insert(entry.name.as_str()) {
             let fix = "use 1 to 64 printable characters, different for each person";
             let message = "is not a valid name, or another operator has it";
-            problems.push(source.diagnostic(&format!("{key}.name"), message, fix));
+            check.report(&format!("{key}.name"), message, fix);
         }
         let key = format!("{key}.token");
-        match resolve_token(source, &key, &entry.token, context) {
-            Ok(token) => {
-                problems.extend(tokens.check(source, &key, &token));
-                let (name, role) = (entry.name.clone(), entry.role);
-                operators.push(OperatorAccount { name, role, token });
-            }
-            Err(problem) => problems.push(problem),
+        if let Some(token) = check.collect(resolve_token(check.source, &key, &entry.token, context))
+        {
+            tokens.add(check, &key, &token);
+            let (name, role) = (entry.name.clone(), entry.role);
+            operators.push(OperatorAccount { name, role, token });
         }
     }
-    let peers = read_peers(source, private, context, problems);
+    let peers = read_peers(check, private, context);
     if let Some(peers) = &peers {
-        problems.extend(tokens.check(source, "private.peer_token", &peers.token));
+        tokens.add(check, "private.peer_token", &peers.token);
     }
     PrivateListenerAccess { operators, peers }
 }
@@ -90,24 +87,20 @@ struct TokenUses {
 }
 
 impl TokenUses {
-    fn check(
-        &mut self,
-        source: &SourceFile,
-        key: &str,
-        token: &Secret<String>,
-    ) -> Option<Diagnostic> {
-        let is_used = self.seen.contains(token);
+    /// Adds the token at `key`, and reports one that is used twice.
+    fn add(&mut self, check: &mut FileCheck<'_>, key: &str, token: &Secret<String>) {
+        if self.seen.contains(token) {
+            let fix = "create another token, for example with `openssl rand -hex 32`";
+            check.report(key, "references a token that is used twice", fix);
+        }
         self.seen.push(token.clone());
-        let fix = "create another token, for example with `openssl rand -hex 32`";
-        is_used.then(|| source.diagnostic(key, "references a token that is used twice", fix))
     }
 }
 
 fn read_peers(
-    source: &SourceFile,
+    check: &mut FileCheck<'_>,
     private: &PrivateListener,
     context: &SecretContext<'_>,
-    problems: &mut Vec<Diagnostic>,
 ) -> Option<PeerAccess> {
     let mut peers = BTreeMap::new();
     for (name, address) in &private.peers {
@@ -117,12 +110,12 @@ fn read_peers(
             Ok(url) if url.path() == "/" && is_operator_name(name) => {
                 peers.insert(name.clone(), url);
             }
-            Ok(_) => problems.push(source.diagnostic(
+            Ok(_) => check.report(
                 &key,
                 "has a path, or a name of more than 64 characters",
                 "write the scheme, the host and the port, for example http://10.0.0.2:9090",
-            )),
-            Err(error) => problems.push(source.locate(error.at(key))),
+            ),
+            Err(error) => check.add(error.at(key)),
         }
     }
     let Some(reference) = &private.peer_token else {
@@ -130,14 +123,12 @@ fn read_peers(
             let fix =
                 "set it to a token that all hubs share, for example from `openssl rand -hex 32`";
             let message = "is missing, but private.peers names other hubs";
-            problems.push(source.diagnostic("private.peer_token", message, fix));
+            check.report("private.peer_token", message, fix);
         }
         return None;
     };
-    resolve_token(source, "private.peer_token", reference, context)
-        .map(|token| PeerAccess { token, peers })
-        .map_err(|problem| problems.push(problem))
-        .ok()
+    let token = resolve_token(check.source, "private.peer_token", reference, context);
+    check.collect(token).map(|token| PeerAccess { token, peers })
 }
 
 /// Reads the token that a key of the `private` table references.

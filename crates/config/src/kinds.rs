@@ -10,9 +10,7 @@ use serde_json::Value;
 use super::model::{RegisterConfig, Settings, StoreConfig};
 use passerelle_connector::kind_settings::ConnectorKindFormat;
 use passerelle_extension::Extension;
-use passerelle_settings::{
-    ConfiguredTable, Diagnostic, KindTable, SecretContext, SourceFile, TableKind,
-};
+use passerelle_settings::{ConfiguredTable, FileCheck, KindTable, SecretContext, TableKind};
 
 /// The kinds of stores, registers and connectors that a program knows, and its extensions.
 #[derive(Clone, Copy, Default)]
@@ -51,52 +49,43 @@ impl KindTables {
 
     /// Reads the tables. `schema` is that of the settings file.
     pub(super) fn load(
-        source: &SourceFile,
+        check: &mut FileCheck<'_>,
         kinds: Kinds,
         schema: &Value,
         context: &SecretContext<'_>,
-        problems: &mut Vec<Diagnostic>,
     ) -> Self {
         let mut load = |table, kinds: &[TableKind]| {
-            let kind = chosen_kind(source, table, kinds, problems)?;
-            (kind.load)(&mut KindTable::new(source, [table, kind.name], schema, *context, problems))
+            let kind = chosen_kind(check, table, kinds)?;
+            (kind.load)(&mut KindTable::new(check, [table, kind.name], schema, *context))
         };
         Self { store: load("store", kinds.stores), register: load("register", kinds.registers) }
     }
 }
 
 /// Returns the kind whose table is in the file. Reports unknown kinds, and a second one.
-fn chosen_kind(
-    source: &SourceFile,
-    table: &str,
-    kinds: &[TableKind],
-    problems: &mut Vec<Diagnostic>,
-) -> Option<TableKind> {
-    let keys = source.keys_of_table(table)?;
+fn chosen_kind(check: &mut FileCheck<'_>, table: &str, kinds: &[TableKind]) -> Option<TableKind> {
+    let keys = check.source.keys_of_table(table)?;
     let mut chosen = Vec::new();
     for key in &keys {
         if let Some(kind) = kinds.iter().find(|kind| kind.name == key) {
             chosen.push(*kind);
         } else {
             let known: Vec<_> = kinds.iter().map(|kind| kind.name).collect();
-            problems.push(source.diagnostic(
+            check.report(
                 &format!("{table}.{key}"),
                 "is not one of the allowed words",
                 format!("write one of: {}", known.join(", ")),
-            ));
+            );
         }
     }
     if keys.len() > 1 {
         let message = format!("contains two {table}s");
-        problems.push(source.diagnostic(
-            table,
-            message,
-            format!("keep one: {}", list_tables(table, kinds)),
-        ));
+        let fix = format!("keep one: {}", list_tables(table, kinds));
+        check.report(table, message, fix);
     }
     if keys.is_empty() {
         let fix = format!("add {}", list_tables(table, kinds));
-        problems.push(source.diagnostic(table, "is empty", fix));
+        check.report(table, "is empty", fix);
     }
     chosen.first().copied()
 }

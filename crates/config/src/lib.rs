@@ -19,7 +19,6 @@
     )
 )]
 
-mod clients;
 pub mod kinds;
 mod loaded;
 mod markdown_reference;

@@ -19,7 +19,7 @@ use super::validation::certificate_expiry::{CertificateExpiry, certificate_expir
 use super::validation::data_providers::CheckedDataProvider;
 use super::validation::declarations::Declarations;
 use super::validation::private_keys::PrivateKeyAccess;
-use super::validation::service_providers::{self, CheckedServiceProvider};
+use super::validation::service_providers::{self, CheckedServiceProvider, HubSettings};
 use super::validation::subject_keys::SubjectKeysByVersion;
 use super::validation::traces::TraceHeaders;
 use super::validation::{
@@ -38,8 +38,8 @@ use passerelle_protocol::discovery::path;
 use passerelle_protocol::ids::{ClientId, ConnectorId, Secret};
 use passerelle_settings::settings_overlay::apply_environment;
 use passerelle_settings::{
-    ConfiguredTable, Diagnostic, Environment, SecretContext, SecretLocations, SecretOwner,
-    SecretRules, SourceFile, file_diagnostic, secret_rules,
+    ConfiguredTable, Diagnostic, Environment, FileCheck, SecretContext, SecretLocations,
+    SecretOwner, SecretRules, SourceFile, file_diagnostic, secret_rules,
 };
 use passerelle_web::theme::{self, Theme};
 
@@ -144,24 +144,37 @@ fn load_all_files(
     let connectors = settings.as_ref().and_then(|settings| {
         let sandbox = SandboxMode::from_flag(settings.sandbox);
         let kinds = SupportedKinds { formats: kinds.connectors, sandbox };
-        let files = (&*folder.join(&settings.connectors), declarations.as_ref()?);
-        let connectors = load_connectors(files, kinds, &context, problems)?;
+        let folder = folder.join(&settings.connectors);
+        let connectors =
+            load_connectors(&folder, declarations.as_ref()?, kinds, &context, problems)?;
         problems.extend(unreachable_service_providers(&parsed.services, &connectors, platform?));
         Some(connectors)
     });
     let tables = main
         .as_ref()
-        .map(|source| KindTables::load(source, kinds, &schema, &context, problems))
+        .map(|source| {
+            KindTables::load(&mut FileCheck::new(source, problems), kinds, &schema, &context)
+        })
         .unwrap_or_default();
     let checked = main.as_ref().zip(settings).and_then(|(source, settings)| {
-        settings::check_settings(source, settings, kinds, &context, problems)
+        settings::check_settings(&mut FileCheck::new(source, problems), settings, kinds, &context)
     });
     let theme_file = checked.as_ref().and_then(|checked| checked.settings.theme.as_deref());
     let theme = theme::load_theme(theme_file, problems);
     problems.extend(parsed.conflicts(checked.as_ref()));
     let warnings = file_warnings(&parsed.services, connectors.as_deref(), checked.as_ref());
-    let clients = ClientChecks::new(context, platform, checked.as_ref(), declarations.as_ref())
-        .check(parsed, problems);
+    let order = checked.as_ref().map(|checked| checked.settings.choice.order.as_slice());
+    let order = Arc::new(ConnectorOrder::new(order.unwrap_or_default(), &[]));
+    let newest = checked.as_ref().and_then(|checked| checked.subject_keys.keys().next_back());
+    let sandbox = checked.as_ref().is_none_or(|checked| checked.settings.sandbox);
+    let settings = HubSettings {
+        newest_subject_key: newest.copied().unwrap_or(1),
+        platform,
+        declarations: declarations.as_ref(),
+        sandbox: SandboxMode::from_flag(sandbox),
+        order: &order,
+    };
+    let clients = ClientChecks { context, settings }.check(parsed, problems);
     let all: Vec<&SourceFile> =
         clients.sources().chain(connectors.iter().flatten().map(|(source, _)| source)).collect();
     let shared = consistency::shared_secret_conflicts(all.iter().copied(), folder);
@@ -174,11 +187,11 @@ fn load_all_files(
         read.iter().flat_map(|source| secret_rules::exposed_secrets(source, folder)).collect();
     let certificates = certificate_expiries(&read, folder, environment);
     let files = clients.with_connectors(connectors?)?;
-    let (main, mut checked) = (main?, checked?);
+    let mut checked = checked?;
     tables.copy_into(&mut checked.settings);
     let KindTables { store, register } = tables;
     let load_context = load_context(&context, kinds, &checked);
-    let loaded = assemble(load_context, (&main, checked), files, theme?, warnings)
+    let loaded = assemble(load_context, checked, files, theme?, warnings)
         .map_err(|problem| problems.push(problem))
         .ok()?;
     let extensions = kinds.extensions;
@@ -253,7 +266,7 @@ fn load_context(
 /// Builds the configuration from files that passed every check.
 fn assemble(
     load_context: reloadable_files::LoadContext,
-    (source, checked): (&SourceFile, settings::CheckedSettings),
+    checked: settings::CheckedSettings,
     checked_files: reloadable_files::CheckedFiles,
     theme: Theme,
     mut warnings: Vec<Diagnostic>,
@@ -272,6 +285,7 @@ fn assemble(
     let connectors = checked_files.connectors.iter().map(by_id).collect();
     let scopes = checked_files.scopes.1.clone();
     let settings::CheckedSettings {
+        source,
         settings,
         base_url,
         subject_keys,
@@ -282,10 +296,10 @@ fn assemble(
     } = checked;
     let providers = checked_files.data_providers.iter();
     warnings.extend(providers.filter_map(insecure_settings::data_provider_warning));
-    warnings.extend(settings::settings_warnings(source, &settings));
-    warnings.extend(insecure_settings_warnings(source, &settings));
+    warnings.extend(settings::settings_warnings(&source, &settings));
+    warnings.extend(insecure_settings_warnings(&source, &settings));
     warnings.extend(connector_diagnostics::unknown_category_warnings(&connectors, &settings));
-    warnings.extend(missing_entry_warnings(source, &settings, &connectors, &service_providers));
+    warnings.extend(missing_entry_warnings(&source, &settings, &connectors, &service_providers));
     let files = ReloadableFiles::new(load_context, checked_files)?;
     warnings.extend(files.place_diagnostics().cloned());
     let unverified_connectors = files.unverified_connectors();
@@ -323,7 +337,8 @@ fn insecure_settings_warnings(source: &SourceFile, settings: &Settings) -> Vec<D
 
 /// Loads every connector. Returns `None` if a file is invalid, since reachability is then unknown.
 fn load_connectors(
-    (folder, declarations): (&Path, &Declarations),
+    folder: &Path,
+    declarations: &Declarations,
     kinds: SupportedKinds,
     context: &SecretContext<'_>,
     problems: &mut Vec<Diagnostic>,

@@ -70,10 +70,10 @@ fn collect_rows(table: SchemaNode<'_>, prefix: &str, rows: &mut Vec<String>) {
 
 fn table_row(table: SchemaNode<'_>, name: &str, key: &str, node: SchemaNode<'_>) -> String {
     let choices = node.choices();
-    let value = if choices.is_empty() {
-        node.kind().description().to_owned()
-    } else {
-        choices.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
+    let value = match (choices.as_slice(), node.range()) {
+        ([], Some(range)) => format!("{} to {}", range.start(), range.end()),
+        ([], None) => node.kind().description().to_owned(),
+        _ => choices.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", "),
     };
     let default = match node.default() {
         Some(default) => format!("`{}`", toml_text(default)),

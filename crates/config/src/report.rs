@@ -24,17 +24,13 @@ impl LoadedConfig {
     /// Returns the warnings at `now`: [`Self::warnings`], certificates that expire soon, and clients
     /// without a valid secret.
     pub fn warnings_at(&self, now: Timestamp) -> impl Iterator<Item = &Diagnostic> {
-        let service_providers = self
-            .service_providers
-            .values()
-            .filter_map(move |client| client.no_valid_secret_warning(now));
-        let data_providers = self
-            .data_providers
-            .values()
-            .filter_map(move |client| client.no_valid_secret_warning(now));
+        let service_providers = self.service_providers.values().map(|one| &one.no_valid_secret);
+        let data_providers = self.data_providers.values().map(|one| &one.no_valid_secret);
+        let secrets = service_providers.chain(data_providers).flatten();
         let certificates =
             self.certificates.iter().filter_map(move |certificate| certificate.warning_at(now));
-        self.warnings.iter().chain(certificates).chain(service_providers).chain(data_providers)
+        let secrets = secrets.filter_map(move |secrets| secrets.warning_at(now));
+        self.warnings.iter().chain(certificates).chain(secrets)
     }
 }
 

@@ -22,7 +22,6 @@ pub(super) mod level_names;
 pub mod pkcs11;
 pub mod private_keys;
 pub(super) mod public_clients;
-pub(super) mod quotas;
 mod refresh_tokens;
 pub(super) mod request_protection;
 pub mod scopes;

@@ -13,7 +13,7 @@ use passerelle_federation::Levels;
 use passerelle_federation::blocks::BlockTable;
 use passerelle_federation::identity::mapping::UnmappedClaims;
 use passerelle_protocol::acr::Level;
-use passerelle_settings::LogoPath;
+use passerelle_settings::{LogoPath, MAX_RATE_PER_MINUTE};
 
 /// A connector file: `connectors/*.toml`. Its name without `.toml` is the connector's id.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
@@ -100,13 +100,17 @@ pub enum IdentityProof {
 #[serde(deny_unknown_fields, default)]
 pub struct ConnectorLimits {
     /// Maximum number of concurrent calls. Default: `limits.calls_per_connector` of the hub.
+    #[schemars(range(min = 1, max = 65_536))]
     pub calls: Option<usize>,
     /// Maximum number of waiting calls.
+    #[schemars(range(min = 0, max = 65_536))]
     pub queue: usize,
     /// Maximum waiting time in milliseconds.
+    #[schemars(range(min = 0, max = 5_000))]
     pub queue_ms: u64,
     /// Users redirected there per minute, by all hubs together. Default:
     /// `quotas.redirects_per_connector` of the hub.
+    #[schemars(range(min = 1, max = MAX_RATE_PER_MINUTE))]
     pub redirects_per_minute: Option<u32>,
 }
 

@@ -20,9 +20,10 @@ use super::{ConnectorFile, level_rules};
 use passerelle_federation::assurance::acr::AcrPolicy;
 use passerelle_protocol::ids::Secret;
 use passerelle_settings::address::{self, PlainHttp};
-use passerelle_settings::references::resolve_or_report;
 use passerelle_settings::schema_node::{self, SchemaNode};
-use passerelle_settings::{Diagnostic, FieldDiagnostic, SecretContext, SecretRef, SourceFile};
+use passerelle_settings::{
+    Diagnostic, FieldDiagnostic, FileCheck, SecretContext, SecretRef, SourceFile, ValueError,
+};
 
 /// Settings of a connector: its deserialized `[kind.…]` table, of whatever kind.
 pub trait KindSettings: Any + fmt::Debug + Send + Sync {
@@ -202,16 +203,17 @@ pub struct KindTableSource<'a> {
 impl KindTableSource<'_> {
     /// Deserializes the table, with absolute paths. Reports invalid values and then returns `None`;
     /// reports missing files.
-    pub fn parse<K: ConnectorKind + DeserializeOwned>(
+    pub fn parse<K: ConnectorKind + DeserializeOwned + JsonSchema>(
         &self,
         problems: &mut Vec<Diagnostic>,
     ) -> Option<ConfiguredKind> {
         let Self { source, kinds, name, folder } = *self;
         let mut settings: K =
             source.deserialize_at(&["kind", name], || connector_schema(kinds.formats), problems)?;
+        let mut check = FileCheck::new(source, problems);
+        let mut check = check.table(&format!("kind.{name}"));
         for (key, path) in settings.file_paths_mut() {
-            let key = format!("kind.{name}.{key}");
-            problems.extend(source.check_file_exists(&key, folder, Some(path)));
+            check.check_file(key, folder, path);
             *path = folder.join(&*path);
         }
         Some(ConfiguredKind { name, settings: Arc::new(settings) })
@@ -236,13 +238,8 @@ pub struct SupportedKinds {
 
 impl SupportedKinds {
     /// Deserializes the `[kind.…]` table. A missing one is reported with the rest of the file.
-    pub fn parse(
-        self,
-        source: &SourceFile,
-        folder: &Path,
-        problems: &mut Vec<Diagnostic>,
-    ) -> Option<ConfiguredKind> {
-        let (written, table) = match source.values().get("kind")? {
+    pub fn parse(self, check: &mut FileCheck<'_>, folder: &Path) -> Option<ConfiguredKind> {
+        let (written, table) = match check.source.values().get("kind")? {
             FileValue::Dict(_, tables) => (tables.keys().next(), true),
             FileValue::String(_, text) => (Some(text), false),
             _ => (None, false),
@@ -250,8 +247,9 @@ impl SupportedKinds {
         let known = |written: &String| self.formats.iter().find(|kind| kind.name == written);
         match (written.map(known), table) {
             (Some(Some(kind)), true) => {
-                let table = KindTableSource { source, kinds: self, name: kind.name, folder };
-                (kind.parse)(&table, problems)
+                let table =
+                    KindTableSource { source: check.source, kinds: self, name: kind.name, folder };
+                (kind.parse)(&table, check.problems)
             }
             (Some(None), is_table) => {
                 let key = match written {
@@ -259,14 +257,14 @@ impl SupportedKinds {
                     _ => "kind".to_owned(),
                 };
                 let fix = format!("write one of: {}", self.names(std::borrow::ToOwned::to_owned));
-                problems.push(source.diagnostic(&key, "is not one of the allowed words", fix));
+                check.report(&key, "is not one of the allowed words", fix);
                 None
             }
             _ => {
                 let schema = connector_schema(self.formats);
                 let hint = SchemaNode::root(&schema).child("kind").map(SchemaNode::hint);
                 let hint = hint.unwrap_or_default();
-                problems.push(source.diagnostic("kind", "must be a table", hint));
+                check.report("kind", "must be a table", hint);
                 None
             }
         }
@@ -275,7 +273,7 @@ impl SupportedKinds {
     /// Checks that the file has one table, which is allowed, with valid values. Returns the
     /// resolved secret.
     pub fn check(self, kind: &ConfiguredKind, check: &mut KindCheck<'_>) -> Option<Secret<String>> {
-        if check.source.key_count("kind") > 1 {
+        if check.check.source.key_count("kind") > 1 {
             let fix = format!("keep one of: {}", self.names(|name| format!("[kind.{name}]")));
             check.report_in_file("kind", "contains more than one kind", fix);
         }
@@ -327,25 +325,40 @@ pub fn connector_schema(kinds: &[ConnectorKindFormat]) -> serde_json::Value {
 
 /// Checks the table of one connector file, and collects the problems.
 pub struct KindCheck<'a> {
-    pub source: &'a SourceFile,
-    pub name: &'static str,
-    pub file: &'a ConnectorFile,
-    pub context: &'a SecretContext<'a>,
-    pub problems: &'a mut Vec<Diagnostic>,
+    check: FileCheck<'a>,
+    name: &'static str,
+    file: &'a ConnectorFile,
+    context: &'a SecretContext<'a>,
     /// What [`KindCheck::resolve_client_identity`] has read.
     pub client_identity: Option<Secret<String>>,
 }
 
-impl KindCheck<'_> {
+impl<'a> KindCheck<'a> {
+    /// Creates the check of the table `[kind.{name}]`.
+    #[must_use]
+    pub const fn new(
+        check: FileCheck<'a>,
+        name: &'static str,
+        file: &'a ConnectorFile,
+        context: &'a SecretContext<'a>,
+    ) -> Self {
+        Self { check, name, file, context, client_identity: None }
+    }
+
     /// Returns the rest of the file.
     #[must_use]
     pub const fn file(&self) -> &ConnectorFile {
         self.file
     }
 
+    /// Returns the check of the table.
+    fn table(&mut self) -> FileCheck<'_> {
+        self.check.table(&format!("kind.{}", self.name))
+    }
+
     /// Reports a problem at a key of the table.
     pub fn report(&mut self, key: &str, message: impl Into<String>, fix: impl Into<String>) {
-        self.report_in_file(&format!("kind.{}.{key}", self.name), message, fix);
+        self.table().report(key, message, fix);
     }
 
     /// Reports a problem at a key of the file.
@@ -355,7 +368,12 @@ impl KindCheck<'_> {
         message: impl Into<String>,
         fix: impl Into<String>,
     ) {
-        self.problems.push(self.source.diagnostic(key, message, fix));
+        self.check.report(key, message, fix);
+    }
+
+    /// Returns the value; reports the rule that it breaks, and returns `None`.
+    pub fn accept<T>(&mut self, key: &str, parsed: Result<T, ValueError>) -> Option<T> {
+        self.table().accept(key, parsed)
     }
 
     /// Reports a text without a visible character.
@@ -371,22 +389,17 @@ impl KindCheck<'_> {
 
     /// Reports a URL that is not absolute, or not allowed.
     pub fn check_url(&mut self, key: &str, url: &str, http: PlainHttp) {
-        if let Err(error) = address::parse_absolute_url(url, http) {
-            self.report(key, error.message, error.fix);
-        }
+        self.accept(key, address::parse_absolute_url(url, http));
     }
 
     /// Reports a URL that is not absolute, not allowed, or has a query.
     pub fn check_url_without_query(&mut self, key: &str, url: &str, http: PlainHttp) {
-        if let Err(error) = address::parse_url_without_query(url, http) {
-            self.report(key, error.message, error.fix);
-        }
+        self.accept(key, address::parse_url_without_query(url, http));
     }
 
     /// Reports each entry that is not a host.
     pub fn check_hosts(&mut self, key: &str, hosts: &[String]) {
-        let key = format!("kind.{}.{key}", self.name);
-        self.problems.extend(self.source.check_hosts(&key, hosts));
+        self.table().check_hosts(key, hosts);
     }
 
     /// Reports each parameter that the hub sets itself.
@@ -404,8 +417,8 @@ impl KindCheck<'_> {
 
     /// Reads the secret behind a reference. Returns `None` and reports a problem if that fails.
     pub fn secret(&mut self, key: &str, reference: &SecretRef) -> Option<Secret<String>> {
-        let key = format!("kind.{}.{key}", self.name);
-        resolve_or_report(self.source, &key, reference, self.context, self.problems)
+        let context = self.context;
+        self.table().resolve_secret(key, reference, context)
     }
 
     /// Reads the hub's client certificate and its key, and reports what can't be read.
@@ -427,13 +440,13 @@ impl KindCheck<'_> {
     /// Checks the levels of a kind that returns an `acr`.
     pub fn check_levels(&mut self) {
         if self.file.levels.lowest <= self.file.levels.highest {
-            level_rules::check_levels(self.source, self.file, self.problems);
+            level_rules::check_levels(&mut self.check, self.file);
         }
-        level_rules::check_ignore_acr(self.source, self.file, self.problems);
+        level_rules::check_ignore_acr(&mut self.check, self.file);
     }
 
     /// Checks the levels of a kind that returns no `acr`, which can only have eidas1.
     pub fn check_levels_without_acr(&mut self) {
-        level_rules::check_levels_without_acr(self.source, self.file, self.problems);
+        level_rules::check_levels_without_acr(&mut self.check, self.file);
     }
 }

@@ -5,29 +5,26 @@ use std::collections::BTreeMap;
 use super::{AcrTable, ConnectorFile};
 use passerelle_federation::assurance::amr;
 use passerelle_protocol::acr::Level;
-use passerelle_settings::{Diagnostic, SourceFile};
+use passerelle_settings::FileCheck;
 
 /// Maximum length of an `acr` value, which is usually a URI.
 const MAX_ACR_BYTES: usize = 128;
 
 /// Checks the mapping between the hub's levels and the identity provider's `acr` values.
-pub fn check_levels(source: &SourceFile, file: &ConnectorFile, problems: &mut Vec<Diagnostic>) {
-    let mut report = |key: &str, message: &str, fix: &str| {
-        problems.push(source.diagnostic(key, message, fix));
-    };
+pub fn check_levels(check: &mut FileCheck<'_>, file: &ConnectorFile) {
     let within = file.levels.lowest..=file.levels.highest;
     let mut seen: BTreeMap<&str, Level> = BTreeMap::new();
     for (level, values) in file.acr.levels() {
         let key = format!("acr.{}", level.as_str());
         if !within.contains(&level) {
             let message = "is outside this connector's levels";
-            report(&key, message, "remove it, or widen levels");
+            check.report(&key, message, "remove it, or widen levels");
         }
-        check_acr_values(&key, values, &mut report);
+        check_acr_values(check, &key, values);
         for value in values {
             if seen.insert(value, level).is_some_and(|other| other != level) {
                 let message = "contains a value that another level has too";
-                report(&key, message, "list each value under one level only");
+                check.report(&key, message, "list each value under one level only");
             }
         }
     }
@@ -35,16 +32,20 @@ pub fn check_levels(source: &SourceFile, file: &ConnectorFile, problems: &mut Ve
         // A level above the lowest requires a statement of the identity provider.
         Some(Level::Eidas2 | Level::Eidas3) => {
             let message = "is above eidas1, the only level that may be assumed";
-            report("assumed_level", message, "write assumed_level = \"eidas1\", or remove it");
+            check.report(
+                "assumed_level",
+                message,
+                "write assumed_level = \"eidas1\", or remove it",
+            );
         }
         Some(Level::Eidas1) if file.levels.lowest > Level::Eidas1 => {
             let message = "is below levels.lowest, so it can never apply";
-            report("assumed_level", message, "remove it");
+            check.report("assumed_level", message, "remove it");
         }
         Some(Level::Eidas1) => {}
         None if file.acr.is_empty() => {
             let fix = "add an [acr] table, or assumed_level = \"eidas1\" if the identity provider returns no acr";
-            report("acr", "is missing, so every login would be rejected", fix);
+            check.report("acr", "is missing, so every login would be rejected", fix);
         }
         None => {}
     }
@@ -55,15 +56,15 @@ pub fn check_levels(source: &SourceFile, file: &ConnectorFile, problems: &mut Ve
     if let (Some(level), false) = (missing, file.acr.is_empty() && file.assumed_level.is_none()) {
         let level = level.as_str();
         let fix = format!("add {level} = [\"…\"], or narrow levels");
-        report("acr", &format!("has no value for {level}"), &fix);
+        check.report("acr", &format!("has no value for {level}"), &fix);
     }
 }
 
 /// Reports invalid `acr` values of one level.
-fn check_acr_values(key: &str, values: &[String], report: &mut impl FnMut(&str, &str, &str)) {
+fn check_acr_values(check: &mut FileCheck<'_>, key: &str, values: &[String]) {
     if values.is_empty() || values.iter().any(|value| value.trim_ascii().is_empty()) {
         let message = "is empty or contains an empty value";
-        report(key, message, "write the identity provider's acr value");
+        check.report(key, message, "write the identity provider's acr value");
     }
     // `acr_values` are separated by spaces (OpenID Connect Core 1.0 §3.1.2.1).
     let has_space = |value: &String| {
@@ -71,7 +72,7 @@ fn check_acr_values(key: &str, values: &[String], report: &mut impl FnMut(&str, 
     };
     if values.iter().any(has_space) {
         let fix = "write one acr value in each pair of quotes";
-        report(key, "contains a value with a space", fix);
+        check.report(key, "contains a value with a space", fix);
     }
     // The values are part of a URL and are compared with a token's `acr`.
     let is_invalid =
@@ -80,109 +81,84 @@ fn check_acr_values(key: &str, values: &[String], report: &mut impl FnMut(&str, 
         let fix = format!(
             "write the identity provider's value, in at most {MAX_ACR_BYTES} bytes and without control characters"
         );
-        report(key, "contains a value that is too long or has control characters", &fix);
+        check.report(key, "contains a value that is too long or has control characters", fix);
     }
 }
 
 /// Checks that `ignore_acr` comes with an `assumed_level` and without an `acr` table.
-pub(crate) fn check_ignore_acr(
-    source: &SourceFile,
-    file: &ConnectorFile,
-    problems: &mut Vec<Diagnostic>,
-) {
+pub(crate) fn check_ignore_acr(check: &mut FileCheck<'_>, file: &ConnectorFile) {
     if !file.ignore_acr {
         return;
     }
     if file.assumed_level.is_none() {
         let message = "requires assumed_level, which is missing";
-        problems.push(source.diagnostic(
-            "ignore_acr",
-            message,
-            "add assumed_level = \"eidas1\", or remove ignore_acr",
-        ));
+        check.report("ignore_acr", message, "add assumed_level = \"eidas1\", or remove ignore_acr");
     } else if !file.acr.is_empty() {
         let message = "contains values, but ignore_acr ignores the returned acr";
-        problems.push(source.diagnostic("acr", message, "remove the [acr] table, or ignore_acr"));
+        check.report("acr", message, "remove the [acr] table, or ignore_acr");
     }
 }
 
 /// Checks the levels of a kind that returns no `acr`, which can only have eidas1.
-pub fn check_levels_without_acr(
-    source: &SourceFile,
-    file: &ConnectorFile,
-    problems: &mut Vec<Diagnostic>,
-) {
+pub fn check_levels_without_acr(check: &mut FileCheck<'_>, file: &ConnectorFile) {
     if file.ignore_acr {
-        problems.push(source.diagnostic(
+        check.report(
             "ignore_acr",
             "has no effect, since this kind of identity provider returns no acr",
             "remove it",
-        ));
+        );
     }
     if file.acr != AcrTable::default() {
         let fix = "remove the table, and write assumed_level = \"eidas1\"";
-        problems.push(source.diagnostic(
-            "acr",
-            "is set, but this kind of identity provider returns no acr",
-            fix,
-        ));
+        check.report("acr", "is set, but this kind of identity provider returns no acr", fix);
     }
     match file.assumed_level {
         None => {
             let fix = "write assumed_level = \"eidas1\"";
-            problems.push(source.diagnostic(
+            check.report(
                 "assumed_level",
                 "is missing, but this kind of identity provider returns no acr",
                 fix,
-            ));
+            );
         }
         Some(Level::Eidas1) => {}
         Some(Level::Eidas2 | Level::Eidas3) => {
             let fix = "write assumed_level = \"eidas1\"";
-            problems.push(source.diagnostic(
+            check.report(
                 "assumed_level",
                 "is above eidas1, the only level that may be assumed",
                 fix,
-            ));
+            );
         }
     }
     if file.levels.highest > Level::Eidas1 {
         let message = "is above eidas1, the only level of this kind of identity provider";
-        problems.push(source.diagnostic(
+        check.report(
             "levels.highest",
             message,
             "write levels = { lowest = \"eidas1\", highest = \"eidas1\" }",
-        ));
+        );
     }
 }
 
 /// Reports names of `passed_amr` that no identity provider sends, or that need no entry.
-pub fn check_passed_methods(source: &SourceFile, names: &[String], problems: &mut Vec<Diagnostic>) {
+pub fn check_passed_methods(check: &mut FileCheck<'_>, names: &[String]) {
     for (index, name) in names.iter().enumerate() {
         let key = format!("passed_amr[{index}]");
         if amr::is_known_method(name) {
             let message = "is a registered authentication method, which the hub evaluates anyway";
-            problems.push(source.diagnostic(&key, message, "remove it"));
+            check.report(&key, message, "remove it");
         } else if !(1..=64).contains(&name.len()) || !name.bytes().all(|c| c.is_ascii_graphic()) {
             let fix = "write 1 to 64 printable ASCII characters without spaces, as the identity provider sends it";
-            problems.push(source.diagnostic(&key, "is not the name of a method", fix));
+            check.report(&key, "is not the name of a method", fix);
         }
     }
 }
 
 /// Reports methods that are not registered for `amr`.
-pub fn check_methods(
-    source: &SourceFile,
-    key: &str,
-    names: &[String],
-    problems: &mut Vec<Diagnostic>,
-) {
+pub fn check_methods(check: &mut FileCheck<'_>, key: &str, names: &[String]) {
     for (index, _) in names.iter().enumerate().filter(|(_, name)| !amr::is_known_method(name)) {
         let fix = format!("use a name from RFC 8176, or mail: {}", amr::METHODS.join(", "));
-        problems.push(source.diagnostic(
-            &format!("{key}[{index}]"),
-            "is not a registered authentication method",
-            fix,
-        ));
+        check.report(&format!("{key}[{index}]"), "is not a registered authentication method", fix);
     }
 }

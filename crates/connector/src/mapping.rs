@@ -15,8 +15,7 @@ use passerelle_federation::identity::mapping::{
     ClaimPath, DatePattern, Mapping, MappingRule, MappingSource, Transform, UnmappedClaims,
 };
 use passerelle_federation::identity::{Claim, ClaimName, ClaimType};
-use passerelle_settings::source_file::SourceFile as File;
-use passerelle_settings::{Diagnostic, FieldDiagnostic};
+use passerelle_settings::{FieldDiagnostic, FileCheck};
 
 const MAX_JOIN_PARTS: usize = 16;
 const MAX_MAP_ROWS: usize = 1000;
@@ -61,14 +60,13 @@ fn parse_mapping(
 /// Returns the mapping of a connector file. Returns `None` and reports the invalid rules if there
 /// are any.
 pub fn check_mapping(
-    source: &File,
+    check: &mut FileCheck<'_>,
     file: &ConnectorFile,
     protocol_claims: &[&str],
     declared: &DeclaredClaims,
-    problems: &mut Vec<Diagnostic>,
 ) -> Option<Mapping> {
     parse_mapping(file, protocol_claims, declared)
-        .map_err(|refused| problems.extend(refused.into_iter().map(|one| source.locate(one))))
+        .map_err(|refused| refused.into_iter().for_each(|one| check.add(one)))
         .ok()
 }
 

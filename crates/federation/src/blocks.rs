@@ -14,7 +14,7 @@ use super::localized_text;
 use super::validity::{Validity, ValidityStatus};
 use passerelle_protocol::env::Timestamp;
 use passerelle_protocol::ids::{ClientId, ConnectorId};
-use passerelle_settings::{Diagnostic, FieldDiagnostic, SourceFile};
+use passerelle_settings::{FieldDiagnostic, FileCheck};
 
 const MAX_REASON_CHARS: usize = 200;
 const MAX_MESSAGE_CHARS: usize = 300;
@@ -148,10 +148,9 @@ impl Block {
 
 /// Parses the `[[block]]` tables of a connector file. Leaves out invalid ones and reports them.
 pub fn parse_blocks(
-    source: &SourceFile,
+    check: &mut FileCheck<'_>,
     connector: &ConnectorId,
     tables: &[BlockTable],
-    problems: &mut Vec<Diagnostic>,
 ) -> Vec<Block> {
     let mut blocks = Vec::new();
     for (index, table) in tables.iter().enumerate() {
@@ -163,11 +162,11 @@ pub fn parse_blocks(
         // An empty list blocks for no one, although the operator may mean everyone.
         if table.service_providers.as_ref().is_some_and(Vec::is_empty) {
             let fix = "name service providers, or remove the key to block it for all";
-            problems.push(source.diagnostic(
+            check.report(
                 &format!("{key}.service_providers"),
                 "is empty, so the block has no effect",
                 fix,
-            ));
+            );
         }
         let (from, until) = (table.from.as_deref(), table.until.as_deref());
         match Block::new(
@@ -177,7 +176,8 @@ pub fn parse_blocks(
         ) {
             Ok(block) => blocks.push(block),
             Err(found) => {
-                problems.extend(found.into_iter().map(|one| source.locate(one.within(&key))));
+                let mut check = check.table(&key);
+                found.into_iter().for_each(|one| check.add(one));
             }
         }
     }

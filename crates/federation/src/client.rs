@@ -105,6 +105,22 @@ pub enum ClientAuthentication {
     Public,
 }
 
+impl ClientAuthentication {
+    /// Returns the client secrets; none for the other methods.
+    #[must_use]
+    pub fn secrets(&self) -> &[DatedSecret] {
+        match self {
+            Self::SecretPost(secrets) | Self::SecretBasic(secrets) | Self::Secret(secrets) => {
+                secrets
+            }
+            Self::PrivateKeyJwt(_)
+            | Self::TlsCertificate(_)
+            | Self::SelfSignedCertificate
+            | Self::Public => &[],
+        }
+    }
+}
+
 /// A validated data provider.
 #[derive(Clone, Debug)]
 pub struct DataProvider {

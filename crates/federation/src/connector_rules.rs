@@ -4,13 +4,14 @@
 //! An id without a connector is not an error, since the connector's file may be added later.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use passerelle_protocol::ids::ConnectorId;
 use passerelle_protocol::registration::IdpHintPolicy;
-use passerelle_settings::{Diagnostic, SourceFile};
+use passerelle_settings::{Diagnostic, FileCheck, SourceFile};
 
 /// Which identity providers this service provider may use, and how they are shown. Default: all.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
@@ -72,6 +73,12 @@ impl ConnectorOrder {
         order
     }
 
+    /// Returns the hub's order, after the connectors that a service provider puts first.
+    #[must_use]
+    pub fn with_preference(own: &[ConnectorId], hub: &Arc<Self>) -> Arc<Self> {
+        if own.is_empty() { Arc::clone(hub) } else { Arc::new(Self::new(own, &hub.first)) }
+    }
+
     /// Returns the ordered connectors, then the others of `all` in their order.
     pub fn apply<'a>(&'a self, all: &'a [ConnectorId]) -> impl Iterator<Item = &'a ConnectorId> {
         self.first.iter().chain(all.iter().filter(|id| !self.named.contains(*id)))
@@ -90,23 +97,19 @@ impl ConnectorRules {
     }
 
     /// Reports rules that contradict each other or allow no connector.
-    pub fn check(&self, source: &SourceFile, problems: &mut Vec<Diagnostic>) {
+    pub fn check(&self, check: &mut FileCheck<'_>) {
         let Some(allowed) = &self.allow else { return };
         if !self.deny.is_empty() {
             let fix = "keep allow (only these), or deny (all but these)";
-            problems.push(source.diagnostic(
-                "connectors.deny",
-                "can't be combined with allow",
-                fix,
-            ));
+            check.report("connectors.deny", "can't be combined with allow", fix);
         }
         if allowed.is_empty() {
             let message = "allows no connector, so no user can ever log in";
-            problems.push(source.diagnostic(
+            check.report(
                 "connectors.allow",
                 message,
                 "name at least one, or remove the key to allow all",
-            ));
+            );
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use passerelle_settings::{Diagnostic, FieldDiagnostic, SourceFile};
+use passerelle_settings::{FieldDiagnostic, FileCheck};
 
 /// Returns the text in `language`, else in English, French or any other language. Returns an empty
 /// text only for an empty table, which no loaded file contains.
@@ -12,23 +12,22 @@ pub fn text_in_language<'a>(texts: &'a BTreeMap<String, String>, language: &str)
     found.or_else(|| texts.values().next()).map_or("", String::as_str)
 }
 
-/// Requires at least one language, tags of two or three letters, and texts of 1 to 100 characters
-/// without control characters.
+/// Maximum length of a name, in characters.
+pub const MAX_NAME_CHARS: usize = 100;
+
+/// Requires at least one language, tags of two or three letters, and texts of 1 to `most`
+/// characters without control characters.
 pub fn check_texts(
-    source: &SourceFile,
+    check: &mut FileCheck<'_>,
     key: &str,
     texts: &BTreeMap<String, String>,
-    problems: &mut Vec<Diagnostic>,
+    most: usize,
 ) {
     if texts.is_empty() {
-        problems.push(source.diagnostic(
-            key,
-            "has no text in any language",
-            "write { fr = \"…\", en = \"…\" }",
-        ));
+        check.report(key, "has no text in any language", "write { fr = \"…\", en = \"…\" }");
     }
-    let found = text_diagnostics(key, texts, 100);
-    problems.extend(found.into_iter().map(|found| source.locate(found)));
+    let found = text_diagnostics(key, texts, most);
+    found.into_iter().for_each(|found| check.add(found));
 }
 
 /// Returns a diagnostic for each invalid language tag and for each text that is not 1 to `most`

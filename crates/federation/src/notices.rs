@@ -13,7 +13,7 @@ use url::Url;
 use super::localized_text;
 use super::validity::{Validity, ValidityStatus};
 use passerelle_protocol::env::Timestamp;
-use passerelle_settings::{Diagnostic, FieldDiagnostic, SourceFile};
+use passerelle_settings::{Diagnostic, FileCheck, SourceFile};
 
 /// Content in place of a missing file.
 pub const ABSENT_NOTICES_FILE: &str = "# absent: no notices\n";
@@ -94,62 +94,42 @@ pub fn load_notices(
         SourceFile::parse(file, ABSENT_NOTICES_FILE)
     };
     let source = source.map_err(|problem| problems.push(problem)).ok()?;
-    let notices = parse_notices(&source, problems)?;
+    let notices = parse_notices(&mut FileCheck::new(&source, problems))?;
     Some((source, notices))
 }
 
 /// Returns the notices of a parsed file. Returns `None` and reports problems if it is invalid.
-pub fn parse_notices(source: &SourceFile, problems: &mut Vec<Diagnostic>) -> Option<Vec<Notice>> {
-    let NoticesFile { notice: tables } = source.deserialize(problems)?;
-    let before = problems.len();
+pub fn parse_notices(check: &mut FileCheck<'_>) -> Option<Vec<Notice>> {
+    let NoticesFile { notice: tables } = check.source.deserialize(check.problems)?;
+    let before = check.problems.len();
     if tables.len() > MAX_NOTICES {
-        problems.push(source.diagnostic(
+        check.report(
             "notice",
             format!("has more than {MAX_NOTICES} entries"),
             "remove expired ones",
-        ));
+        );
     }
     let mut notices = Vec::new();
     for (index, table) in tables.into_iter().enumerate() {
-        match check_notice(table) {
-            Ok(notice) => notices.push(notice),
-            Err(found) => problems.extend(
-                found.into_iter().map(|one| source.locate(one.within(&format!("notice[{index}]")))),
-            ),
-        }
+        notices.extend(check_notice(&mut check.table(&format!("notice[{index}]")), table));
     }
-    (problems.len() == before).then_some(notices)
+    (check.problems.len() == before).then_some(notices)
 }
 
-fn check_notice(table: NoticeTable) -> Result<Notice, Vec<FieldDiagnostic>> {
+/// Returns the notice. The result is valid only if `problems` did not grow.
+fn check_notice(check: &mut FileCheck<'_>, table: NoticeTable) -> Option<Notice> {
     let NoticeTable { text, from, until, severity, link } = table;
-    let mut diagnostics = localized_text::text_diagnostics("text", &text, MAX_TEXT_CHARS);
-    if text.is_empty() {
-        diagnostics.push(FieldDiagnostic::new(
-            "text",
-            "has no text in any language",
-            "write { fr = \"…\", en = \"…\" }",
-        ));
-    }
+    localized_text::check_texts(check, "text", &text, MAX_TEXT_CHARS);
     // Only https: a `javascript:` URL would run on the hub's pages.
     let is_page = |link: &String| {
         link.len() <= MAX_LINK_BYTES && Url::parse(link).is_ok_and(|url| url.scheme() == "https")
     };
     if link.as_ref().is_some_and(|link| !is_page(link)) {
-        diagnostics.push(FieldDiagnostic::new(
-            "link",
-            "is not an https URL",
-            "start with https:// and a host name",
-        ));
+        check.report("link", "is not an https URL", "start with https:// and a host name");
     }
-    match Validity::parse_range(("from", from.as_deref()), ("until", until.as_deref())) {
-        Ok(validity) if diagnostics.is_empty() => Ok(Notice { text, severity, link, validity }),
-        Ok(_) => Err(diagnostics),
-        Err(diagnostic) => {
-            diagnostics.push(diagnostic);
-            Err(diagnostics)
-        }
-    }
+    let validity = Validity::parse_range(("from", from.as_deref()), ("until", until.as_deref()));
+    let validity = validity.map_err(|problem| check.add(problem)).ok()?;
+    Some(Notice { text, severity, link, validity })
 }
 
 #[cfg(test)]
@@ -159,7 +139,7 @@ mod tests {
     fn parse_text(text: &str) -> Result<Vec<Notice>, Vec<(String, String)>> {
         let source = SourceFile::parse(Path::new("notices.toml"), text).unwrap();
         let mut problems = Vec::new();
-        parse_notices(&source, &mut problems)
+        parse_notices(&mut FileCheck::new(&source, &mut problems))
             .ok_or_else(|| problems.into_iter().map(|one| (one.key, one.message)).collect())
     }
 

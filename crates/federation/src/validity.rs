@@ -48,15 +48,8 @@ impl Validity {
         not_before: Option<&str>,
         not_after: Option<&str>,
     ) -> Result<Self, Diagnostic> {
-        Self::parse_range(("not_before", not_before), ("not_after", not_after)).map_err(
-            |diagnostic| {
-                source.diagnostic(
-                    &format!("{key}.{}", diagnostic.key),
-                    diagnostic.message,
-                    diagnostic.fix,
-                )
-            },
-        )
+        Self::parse_range(("not_before", not_before), ("not_after", not_after))
+            .map_err(|diagnostic| source.locate(diagnostic.within(key)))
     }
 
     /// Parses two dates, each given with its key.

@@ -10,27 +10,37 @@ use passerelle_protocol::acr::Platform;
 use passerelle_protocol::registration::ProtocolRules;
 
 /// Maximum lifetime of an access token, whatever a file says.
-pub const MAX_ACCESS_TOKEN_LIFETIME: Duration = Duration::from_secs(3600);
+pub const MAX_ACCESS_TOKEN_LIFETIME: Duration = Duration::from_secs(MAX_ACCESS_TOKEN_SECONDS);
+
+/// The same, in seconds.
+pub const MAX_ACCESS_TOKEN_SECONDS: u64 = 3600;
 
 /// Lifetimes, in seconds.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Lifetimes {
-    /// Lifetime of an authorization code; at most 600.
+    /// Lifetime of an authorization code (RFC 6749 §4.1.2: at most ten minutes).
+    #[schemars(range(min = 1, max = 600))]
     pub code_seconds: u64,
     /// Lifetime of an access token, unless a service provider's file sets `access_token_seconds`.
+    #[schemars(range(min = 1, max = MAX_ACCESS_TOKEN_SECONDS))]
     pub access_token_seconds: u64,
     /// Lifetime of an ID token, from the token response.
+    #[schemars(range(min = 1, max = 3600))]
     pub id_token_seconds: u64,
-    /// Lifetime of an authorization code under `rules = "openid"`; at most 600.
+    /// Lifetime of an authorization code under `rules = "openid"`.
+    #[schemars(range(min = 1, max = 600))]
     pub openid_code_seconds: u64,
     /// Lifetime of an access token under `rules = "openid"`: more than the clock skew that
     /// applications expect.
+    #[schemars(range(min = 1, max = MAX_ACCESS_TOKEN_SECONDS))]
     pub openid_access_token_seconds: u64,
     /// Lifetime of an ID token under `rules = "openid"`, which tolerates the same clock skew.
+    #[schemars(range(min = 1, max = 3600))]
     pub openid_id_token_seconds: u64,
     /// Time limit of a login, from the authorization request to the code. Default: 1800 on the
     /// standard platform, 600 on high.
+    #[schemars(range(min = 1, max = 3600))]
     pub login_seconds: Option<u64>,
     /// Idle timeout of a session. Default: 1800 on the standard platform, 600 on high.
     pub session_idle_seconds: Option<u64>,
@@ -39,6 +49,7 @@ pub struct Lifetimes {
     /// Time from the publication of a new signing key to its first use, for `passerelle keys
     /// rotate`. Service providers cache the key set for 600 seconds: with less, they receive tokens
     /// with a key that they don't know yet.
+    #[schemars(range(min = 0, max = 7 * 86_400))]
     pub signing_key_lead_seconds: u64,
 }
 

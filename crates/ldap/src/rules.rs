@@ -69,7 +69,9 @@ impl KindSettings for LdapKind {
 impl LdapKind {
     fn check_address(&self, check: &mut KindCheck<'_>) {
         match self.server_address() {
-            Err(error) => check.report("url", error.message, error.fix),
+            Err(error) => {
+                check.accept::<()>("url", Err(error));
+            }
             Ok(address) if address.url.scheme() == "ldaps" && self.starttls => {
                 check.report(
                     "starttls",

@@ -6,7 +6,7 @@ use url::Url;
 
 use super::credential::CredentialFormat;
 use super::credential_query::{FINGERPRINT_PREFIX, are_equal_paths};
-use super::settings::{CredentialSettings, MAX_REQUEST_MINUTES, Openid4vpKind, TrustListSettings};
+use super::settings::{CredentialSettings, Openid4vpKind, TrustListSettings};
 use passerelle_connector::AcrTable;
 use passerelle_connector::kind_settings::{KindCheck, KindSettings};
 use passerelle_federation::identity::mapping::ClaimPath;
@@ -17,9 +17,6 @@ use passerelle_settings::address::PlainHttp;
 impl KindSettings for Openid4vpKind {
     fn check(&self, check: &mut KindCheck<'_>) -> Option<Secret<String>> {
         check_level(self, check);
-        if !(1..=MAX_REQUEST_MINUTES).contains(&self.request_minutes) {
-            check.report("request_minutes", "is not between 1 and 10", "write for example 5");
-        }
         check_trust(self, check);
         if self.algs.is_empty() {
             check.report("algs", "is empty", "write for example [\"ES256\"]");

@@ -10,7 +10,7 @@ use passerelle_protocol::acr::Level;
 use passerelle_settings::{AuthoritiesPath, FilePath, SecretRef};
 
 /// Longest `request_minutes`: an attacker can use a copied request for as long.
-pub(super) const MAX_REQUEST_MINUTES: u64 = 10;
+const MAX_REQUEST_MINUTES: u64 = 10;
 
 /// Wallets that present a credential (OpenID for Verifiable Presentations 1.0, HAIP 1.0), such as
 /// the European Digital Identity Wallet with a PID.

@@ -12,7 +12,7 @@ use passerelle_config::LoadedConfig;
 use passerelle_config::model::ServiceProviderLabels;
 use passerelle_egress::certificates;
 use passerelle_federation::dated_secret::DatedSecret;
-use passerelle_federation::{ClientAuthentication, Federation, ServiceProvider};
+use passerelle_federation::{Federation, ServiceProvider};
 use passerelle_grants::HubCore;
 use passerelle_grants::client_keys::KeyDirectory;
 use passerelle_hub::live_login_counter::LiveLoginCounter;
@@ -174,15 +174,7 @@ fn last_secret_ends(federation: &Federation) -> Vec<(ClientId, Timestamp)> {
         .service_providers()
         .filter(|service| service.registration.active)
         .filter_map(|service| {
-            let secrets = match &service.authentication {
-                ClientAuthentication::SecretPost(secrets)
-                | ClientAuthentication::SecretBasic(secrets)
-                | ClientAuthentication::Secret(secrets) => secrets,
-                ClientAuthentication::PrivateKeyJwt(_)
-                | ClientAuthentication::TlsCertificate(_)
-                | ClientAuthentication::SelfSignedCertificate
-                | ClientAuthentication::Public => return None,
-            };
+            let secrets = service.authentication.secrets();
             Some((service.registration.client_id.clone(), DatedSecret::last_expiry(secrets)?))
         });
     let data_providers = federation.active_data_providers().filter_map(|provider| {

@@ -10,7 +10,7 @@ use super::diagnostic::file_diagnostic;
 use super::source_file::SourceFile;
 
 /// Parses every file of a folder. Reports those that can't be parsed.
-pub fn parse_folder<T: DeserializeOwned + JsonSchema>(
+pub fn parse_folder<T: DeserializeOwned + JsonSchema + 'static>(
     folder: &Path,
     fix: &str,
     problems: &mut Vec<Diagnostic>,

@@ -6,16 +6,14 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use schemars::{Schema, SchemaGenerator};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use url::Url;
 
 use super::address::{self, PlainHttp};
-use super::references::read_pem;
-use super::value_checks::check_range;
-use super::{Diagnostic, SecretContext, SecretRef, SourceFile, secrets};
+use super::{FileCheck, SecretContext, SecretRef};
 use passerelle_protocol::ids::Secret;
 
 /// Kind of store or register: the name of its table, and how the table is described and read.
@@ -77,32 +75,30 @@ impl fmt::Debug for ConfiguredTable {
 /// The table of a kind in the settings file. Keys are relative to the table, and every problem is
 /// reported at its line.
 pub struct KindTable<'a> {
-    source: &'a SourceFile,
+    check: FileCheck<'a>,
     /// `["store", "redis"]`.
     path: [&'a str; 2],
     /// Schema of the settings file.
     schema: &'a Value,
     context: SecretContext<'a>,
-    problems: &'a mut Vec<Diagnostic>,
 }
 
 impl<'a> KindTable<'a> {
     /// Creates a reader of the table at `path`. `schema` is that of the whole settings file.
     #[must_use]
     pub fn new(
-        source: &'a SourceFile,
+        settings: &'a mut FileCheck<'_>,
         path: [&'a str; 2],
         schema: &'a Value,
         context: SecretContext<'a>,
-        problems: &'a mut Vec<Diagnostic>,
     ) -> Self {
-        Self { source, path, schema, context, problems }
+        Self { check: settings.table(&path.join(".")), path, schema, context }
     }
 
     /// Deserializes the table. Returns `None` and reports every error if that fails.
-    pub fn deserialize<T: DeserializeOwned>(&mut self) -> Option<T> {
+    pub fn deserialize<T: DeserializeOwned + JsonSchema + 'static>(&mut self) -> Option<T> {
         let schema = || self.schema.clone();
-        self.source.deserialize_at(&self.path, schema, self.problems)
+        self.check.source.deserialize_at(&self.path, schema, self.check.problems)
     }
 
     /// Returns the table for the program: as operators may see it, and what the store or register
@@ -132,31 +128,19 @@ impl<'a> KindTable<'a> {
 
     /// Reports a problem at a key of the table; the empty key is the table itself.
     pub fn report(&mut self, key: &str, message: impl Into<String>, fix: impl Into<String>) {
-        self.problems.push(self.source.diagnostic(&self.full_key(key), message, fix));
-    }
-
-    fn full_key(&self, key: &str) -> String {
-        let table = self.path.join(".");
-        if key.is_empty() { table } else { format!("{table}.{key}") }
-    }
-
-    /// Reports a number that is not from `least` to `most`.
-    pub fn check_range(&mut self, key: &str, value: u64, (least, most): (u64, u64)) {
-        check_range(self.source, &self.full_key(key), value, (least, most), self.problems);
+        self.check.report(key, message, fix);
     }
 
     /// Reports each entry that is not a host.
     pub fn check_hosts(&mut self, key: &str, hosts: &[String]) {
-        self.problems.extend(self.source.check_hosts(&self.full_key(key), hosts));
+        self.check.check_hosts(key, hosts);
     }
 
     /// Parses an https URL without a query; http is allowed too if `insecure_http` is set. Reports
     /// any other text.
     pub fn check_url(&mut self, key: &str, text: &str, insecure_http: bool) -> Option<Url> {
         let http = PlainHttp::anywhere_if(insecure_http);
-        address::parse_url_without_query(text, http)
-            .map_err(|error| self.report(key, error.message, error.fix))
-            .ok()
+        self.check.accept(key, address::parse_url_without_query(text, http))
     }
 
     /// Joins a path to the configuration folder.
@@ -168,16 +152,13 @@ impl<'a> KindTable<'a> {
     /// Reports a file that is missing, or that this user may not read. `path` is relative to the
     /// configuration folder.
     pub fn check_file(&mut self, key: &str, path: &Path) {
-        let key = self.full_key(key);
-        let problem = self.source.check_file_exists(&key, self.context.folder, Some(path));
-        self.problems.extend(problem);
+        self.check.check_file(key, self.context.folder, path);
     }
 
     /// Reads a PEM file of certificates. Returns `None` if none is named, or reports why it can't
     /// be read.
     pub fn read_pem(&mut self, key: &str, file: Option<&Path>) -> Option<String> {
-        let read = read_pem(self.source, &self.full_key(key), file?, self.context.folder);
-        read.map_err(|problem| self.problems.push(problem)).ok()
+        self.check.read_pem(key, file?, self.context.folder)
     }
 
     /// Reads the secret behind a reference. Returns `None` if there is no reference, or reports why
@@ -187,9 +168,6 @@ impl<'a> KindTable<'a> {
         key: &str,
         reference: Option<&SecretRef>,
     ) -> Option<Secret<String>> {
-        let key = self.full_key(key);
-        secrets::resolve_secret(self.source, &key, reference?, &self.context)
-            .map_err(|problem| self.problems.push(problem))
-            .ok()
+        self.check.resolve_secret(key, reference?, &self.context)
     }
 }

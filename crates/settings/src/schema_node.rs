@@ -1,5 +1,10 @@
 //! Navigates the JSON Schema of a type.
 
+use std::any::TypeId;
+use std::collections::HashMap;
+use std::ops::RangeInclusive;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::Value;
@@ -16,6 +21,14 @@ pub fn generator() -> SchemaGenerator {
 #[must_use]
 pub fn schema_for<T: JsonSchema>() -> Value {
     generator().into_root_schema_for::<T>().to_value()
+}
+
+/// Returns the JSON Schema of `T`, which is made once: that takes longer than reading a file.
+pub fn shared_schema_for<T: JsonSchema + 'static>() -> Arc<Value> {
+    static SCHEMAS: LazyLock<Mutex<HashMap<TypeId, Arc<Value>>>> = LazyLock::new(Mutex::default);
+    let mut schemas = SCHEMAS.lock().unwrap_or_else(PoisonError::into_inner);
+    let make = || Arc::new(schema_for::<T>());
+    Arc::clone(schemas.entry(TypeId::of::<T>()).or_insert_with(make))
 }
 
 /// Kind of value that a key takes.
@@ -127,6 +140,16 @@ impl<'a> SchemaNode<'a> {
             );
         }
         words
+    }
+
+    /// Returns the range of a number, if its type states one.
+    #[must_use]
+    pub fn range(self) -> Option<RangeInclusive<u64>> {
+        let bound = |name: &str| {
+            let own = self.field.get(name).or_else(|| self.shape().get(name));
+            own?.as_u64()
+        };
+        Some(bound("minimum")?..=bound("maximum")?)
     }
 
     /// Returns what the file is whose path this text is; `None` for any other value.

@@ -145,7 +145,8 @@ impl SourceFile {
     #[must_use]
     pub fn named_files(&self, schema: &serde_json::Value, folder: &Path) -> Vec<ReferencedFile> {
         let mut named = Vec::new();
-        visit_named_files(&self.values, SchemaNode::root(schema), &mut |role, name| {
+        visit_table(&self.values, SchemaNode::root(schema), "", &mut |_, value, node| {
+            let (Value::String(_, name), Some(role)) = (value, node.file_role()) else { return };
             let own_folder = self.file.parent().unwrap_or(folder);
             let folder = if role == FileRole::Logo { own_folder } else { folder };
             named.push(ReferencedFile { path: folder.join(name), role });
@@ -215,28 +216,6 @@ impl SourceFile {
         Some(first.keys().chain(tables.flat_map(Dict::keys)).cloned().collect())
     }
 
-    /// Returns a diagnostic for each entry that is not a host.
-    #[must_use]
-    pub fn check_hosts(&self, key: &str, hosts: &[String]) -> Vec<Diagnostic> {
-        let fix = "write a host name or an IP address, without scheme, port or path";
-        let wrong = hosts.iter().enumerate().filter(|(_, host)| url::Host::parse(host).is_err());
-        wrong
-            .map(|(index, _)| self.diagnostic(&format!("{key}[{index}]"), "is not a host", fix))
-            .collect()
-    }
-
-    /// Returns a diagnostic at `key` if there is no readable file at `path`, relative to `folder`.
-    #[must_use]
-    pub fn check_file_exists(
-        &self,
-        key: &str,
-        folder: &Path,
-        path: Option<&Path>,
-    ) -> Option<Diagnostic> {
-        let error = safe_read::check_named_file(&folder.join(path?)).err()?;
-        Some(self.locate(error.at(key)))
-    }
-
     /// Creates a diagnostic at `key` (`redirect_uris[1]`) with its line, or with the variable that
     /// sets the key.
     pub fn diagnostic(
@@ -281,7 +260,7 @@ impl SourceFile {
 
     /// Deserializes the file. Reports every error that leaves the rest readable, not only the
     /// first.
-    pub fn deserialize<T: DeserializeOwned + JsonSchema>(
+    pub fn deserialize<T: DeserializeOwned + JsonSchema + 'static>(
         &self,
         problems: &mut Vec<Diagnostic>,
     ) -> Option<T> {
@@ -289,7 +268,7 @@ impl SourceFile {
     }
 
     /// Deserializes the table at a path, likewise. `file_schema` returns the schema of the file.
-    pub fn deserialize_at<T: DeserializeOwned>(
+    pub fn deserialize_at<T: DeserializeOwned + JsonSchema + 'static>(
         &self,
         table: &[&str],
         file_schema: impl FnOnce() -> serde_json::Value,
@@ -302,7 +281,10 @@ impl SourceFile {
         loop {
             let merged = Figment::new().merge(DictProvider(&file)).merge(DictProvider(&overlay));
             let error = match extract_at::<T>(&merged, table) {
-                Ok(shape) => return reported.is_empty().then_some(shape),
+                Ok((shape, values)) => {
+                    self.check_ranges::<T>(&values, table, problems);
+                    return reported.is_empty().then_some(shape);
+                }
                 Err(error) => error,
             };
             let prefix = table.iter().map(|key| (*key).to_owned());
@@ -323,6 +305,33 @@ impl SourceFile {
                 return None;
             }
         }
+    }
+
+    /// Reports each number outside of the range that its type states, for example by
+    /// `#[schemars(range(min = 1, max = 600))]`.
+    fn check_ranges<T: JsonSchema + 'static>(
+        &self,
+        values: &Dict,
+        table: &[&str],
+        problems: &mut Vec<Diagnostic>,
+    ) {
+        let schema = schema_node::shared_schema_for::<T>();
+        visit_table(
+            values,
+            SchemaNode::root(&schema),
+            &table.join("."),
+            &mut |key, value, node| {
+                let Some(range) = node.range() else { return };
+                let signed = value.to_i128().and_then(|number| u64::try_from(number).ok());
+                let unsigned = || value.to_u128().and_then(|number| u64::try_from(number).ok());
+                let number = signed.or_else(unsigned);
+                if !matches!(value, Value::Num(..)) || number.is_some_and(|n| range.contains(&n)) {
+                    return;
+                }
+                let fix = format!("write a number from {} to {}", range.start(), range.end());
+                problems.push(self.diagnostic(key, "is out of range", fix));
+            },
+        );
     }
 
     fn describe_error(&self, schema: SchemaNode<'_>, path: &[String], fault: &Fault) -> Diagnostic {
@@ -368,46 +377,53 @@ impl SourceFile {
     }
 }
 
-fn visit_named_files(values: &Dict, node: SchemaNode<'_>, each: &mut impl FnMut(FileRole, &str)) {
+/// Calls `each` with every value below a table, its path and its schema.
+fn visit_table<'s>(
+    values: &Dict,
+    node: SchemaNode<'s>,
+    path: &str,
+    each: &mut impl FnMut(&str, &Value, SchemaNode<'s>),
+) {
     for (key, value) in values {
         if let Some(node) = node.child(key) {
-            visit_named_file(value, node, each);
+            let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+            visit_value(value, node, &path, each);
         }
     }
 }
 
-fn visit_named_file(value: &Value, node: SchemaNode<'_>, each: &mut impl FnMut(FileRole, &str)) {
+fn visit_value<'s>(
+    value: &Value,
+    node: SchemaNode<'s>,
+    path: &str,
+    each: &mut impl FnMut(&str, &Value, SchemaNode<'s>),
+) {
     match value {
-        Value::String(_, name) => {
-            if let Some(role) = node.file_role() {
-                each(role, name);
-            }
-        }
-        Value::Dict(_, table) => visit_named_files(table, node, each),
+        Value::Dict(_, table) => visit_table(table, node, path, each),
         Value::Array(_, items) => {
-            if let Some(node) = node.child("0") {
-                for item in items {
-                    visit_named_file(item, node, each);
-                }
+            let Some(node) = node.child("0") else { return };
+            for (index, item) in items.iter().enumerate() {
+                visit_value(item, node, &format!("{path}[{index}]"), each);
             }
         }
-        _ => {}
+        _ => each(path, value, node),
     }
 }
 
-/// Deserializes the table at a path. Paths in errors are relative to the table.
+/// Deserializes the table at a path, and returns its values too. Paths in errors are relative to the
+/// table.
 fn extract_at<T: DeserializeOwned>(
     file: &Figment,
     table: &[&str],
-) -> Result<T, Box<figment::Error>> {
+) -> Result<(T, Dict), Box<figment::Error>> {
     let values = file.find_value(&table.join("."))?;
-    if !matches!(values, Value::Dict(..)) {
+    let Value::Dict(_, table) = &values else {
         let error = Fault::InvalidType(values.to_actual(), "a table".into());
         return Err(Box::new(error.into()));
-    }
+    };
     // Not `Figment::extract`: to support types of figment that the hub doesn't use, it makes the compiler
     // generate the code of each structure six times.
-    T::deserialize(&values).map_err(Box::new)
+    Ok((T::deserialize(&values)?, table.clone()))
 }
 
 /// Reads a file of `folder`. Rejects a link out of the folder.

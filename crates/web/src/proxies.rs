@@ -5,8 +5,7 @@ use std::net::IpAddr;
 use std::str::FromStr;
 
 use super::public_listener::PublicListener;
-use passerelle_settings::value_checks::check_range;
-use passerelle_settings::{Diagnostic, SourceFile};
+use passerelle_settings::FileCheck;
 
 /// An IP network in CIDR notation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -79,11 +78,7 @@ impl FromStr for Network {
 }
 
 /// Checks `[public]`.
-pub fn check_public_listener(
-    source: &SourceFile,
-    public: &PublicListener,
-    problems: &mut Vec<Diagnostic>,
-) {
+pub fn check_public_listener(check: &mut FileCheck<'_>, public: &PublicListener) {
     for (index, text) in public.trusted_proxies.iter().enumerate() {
         if let Err(error) = text.parse::<Network>() {
             let fix = match error {
@@ -95,39 +90,29 @@ pub fn check_public_listener(
                     "list only the networks of the load balancers, since anyone else could forge addresses"
                 }
             };
-            problems.push(source.diagnostic(
-                &format!("public.trusted_proxies[{index}]"),
-                error.to_string(),
-                fix,
-            ));
+            check.report(&format!("public.trusted_proxies[{index}]"), error.to_string(), fix);
         }
     }
-    let mut connections = |key: &str, value: Option<usize>, least: u64| {
-        let value = value.map_or(least, |value| u64::try_from(value).unwrap_or(u64::MAX));
-        check_range(source, &format!("public.{key}"), value, (least, 1_000_000), problems);
-    };
-    connections("max_connections", public.max_connections, 16);
-    connections("max_connections_per_peer", public.max_connections_per_peer, 1);
     // The proxies may forward certificates instead.
     let has_header = public.client_address_header.is_some() || public.client_certificates.is_some();
     match (public.trusted_proxies.is_empty(), has_header) {
         (true, true) if public.client_address_header.is_none() => {}
         (true, true) => {
             let fix = "add trusted_proxies with the networks of the load balancers, or remove it";
-            problems.push(source.diagnostic(
+            check.report(
                 "public.client_address_header",
                 "has no effect without trusted_proxies",
                 fix,
-            ));
+            );
         }
         (false, false) => {
             let fix =
                 "add client_address_header = \"x-forwarded-for\" or \"forwarded\", or remove it";
-            problems.push(source.diagnostic(
+            check.report(
                 "public.trusted_proxies",
                 "has no effect without client_address_header",
                 fix,
-            ));
+            );
         }
         _ => {}
     }

@@ -24,10 +24,12 @@ pub struct PublicListener {
     /// descriptors is lower; some descriptors are reserved for the private listener, the store and
     /// identity providers (docs/limits.md, "Connections").
     #[serde(default)]
+    #[schemars(range(min = 16, max = 1_000_000))]
     pub max_connections: Option<usize>,
     /// Maximum number of concurrent connections from one IPv4 address or IPv6 /64, except
     /// `trusted_proxies`. Default: a quarter of all, for peers with a public address.
     #[serde(default)]
+    #[schemars(range(min = 1, max = 1_000_000))]
     pub max_connections_per_peer: Option<usize>,
     /// Adds `includeSubDomains` to `Strict-Transport-Security`: browsers then reach every host below
     /// that of `base_url` by https only (RFC 6797 §6.1.2). Default: that host only.

@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use fragments::Fragments;
-use passerelle_federation::localized_text;
+use passerelle_federation::localized_text::{self, MAX_NAME_CHARS};
 use passerelle_federation::logo::Logo;
 use passerelle_settings::address::{self, PlainHttp};
-use passerelle_settings::{Diagnostic, SourceFile};
+use passerelle_settings::{Diagnostic, FileCheck, SourceFile};
 use support_url::SupportUrlTemplate;
 
 pub use theme_file::{Accent, Accents, FooterLink, LinkPurpose, PageLink, ThemeFile};
@@ -56,7 +56,7 @@ pub fn load_theme(file: Option<&Path>, problems: &mut Vec<Diagnostic>) -> Option
         return built_in_theme(problems);
     };
     let source = SourceFile::read(file).map_err(|problem| problems.push(problem)).ok()?;
-    check_theme(&source, file.parent().unwrap_or(Path::new("")), problems)
+    check_theme(&mut FileCheck::new(&source, problems), file.parent().unwrap_or(Path::new("")))
 }
 
 /// Returns the built-in theme; `None`, with a problem, only if the program was built with an
@@ -71,33 +71,28 @@ pub fn parse_embedded_theme(text: &str, problems: &mut Vec<Diagnostic>) -> Optio
     let source = SourceFile::parse(Path::new("(built-in theme)"), text)
         .map_err(|problem| problems.push(problem))
         .ok()?;
-    check_theme(&source, Path::new(""), problems)
+    check_theme(&mut FileCheck::new(&source, problems), Path::new(""))
 }
 
-fn check_theme(
-    source: &SourceFile,
-    folder: &Path,
-    problems: &mut Vec<Diagnostic>,
-) -> Option<Theme> {
-    let file = source.deserialize::<ThemeFile>(problems)?;
-    let before = problems.len();
-    localized_text::check_texts(source, "name", &file.name, problems);
+fn check_theme(check: &mut FileCheck<'_>, folder: &Path) -> Option<Theme> {
+    let file = check.source.deserialize::<ThemeFile>(check.problems)?;
+    let before = check.problems.len();
+    localized_text::check_texts(check, "name", &file.name, MAX_NAME_CHARS);
     let Accents { light, dark } = &file.accent;
-    check_accent(source, ColourScheme::Light, light, problems);
-    check_accent(source, ColourScheme::Dark, dark, problems);
-    check_links(source, &file, problems);
+    check_accent(check, ColourScheme::Light, light);
+    check_accent(check, ColourScheme::Dark, dark);
+    check_links(check, &file);
     let mut picture = |key: &str, path: &Option<PathBuf>| {
-        let read = Logo::read_theme_logo(folder, path.as_ref()?);
-        read.map_err(|error| problems.push(source.locate(error.at(key)))).ok()
+        check.accept(key, Logo::read_theme_logo(folder, path.as_ref()?))
     };
     let (logo, favicon) = (picture("logo", &file.logo), picture("favicon", &file.favicon));
     let fragments = file.fragments.as_ref().map(|path| folder.join(path));
-    let fragments = fragments.map(|folder| Fragments::read(&folder, problems)).unwrap_or_default();
-    let support = file.support_url.as_deref().and_then(|template| {
-        let parsed = SupportUrlTemplate::parse(template);
-        parsed.map_err(|error| problems.push(source.locate(error.at("support_url")))).ok()
-    });
-    (problems.len() == before).then_some(Theme {
+    let fragments =
+        fragments.map(|folder| Fragments::read(&folder, check.problems)).unwrap_or_default();
+    let support = file.support_url.as_deref();
+    let support =
+        support.and_then(|text| check.accept("support_url", SupportUrlTemplate::parse(text)));
+    (check.problems.len() == before).then_some(Theme {
         name: file.name,
         accent: file.accent,
         logo,
@@ -110,7 +105,7 @@ fn check_theme(
 }
 
 /// Checks the texts and the addresses of all links.
-fn check_links(source: &SourceFile, file: &ThemeFile, problems: &mut Vec<Diagnostic>) {
+fn check_links(check: &mut FileCheck<'_>, file: &ThemeFile) {
     let footer = file.footer.iter().enumerate();
     let footer = footer
         .map(|(index, FooterLink { label, url, .. })| (format!("footer[{index}]"), label, url));
@@ -118,10 +113,9 @@ fn check_links(source: &SourceFile, file: &ThemeFile, problems: &mut Vec<Diagnos
     let correction =
         correction.map(|PageLink { label, url }| ("register_correction".to_owned(), label, url));
     for (key, label, url) in footer.chain(correction) {
-        localized_text::check_texts(source, &format!("{key}.label"), label, problems);
-        if let Err(error) = address::parse_absolute_url(url, PlainHttp::Loopback) {
-            problems.push(source.locate(error.at(format!("{key}.url"))));
-        }
+        localized_text::check_texts(check, &format!("{key}.label"), label, MAX_NAME_CHARS);
+        let url = address::parse_absolute_url(url, PlainHttp::Loopback);
+        check.accept(&format!("{key}.url"), url);
     }
 }
 
@@ -132,12 +126,7 @@ enum ColourScheme {
     Dark,
 }
 
-fn check_accent(
-    source: &SourceFile,
-    scheme: ColourScheme,
-    accent: &Accent,
-    problems: &mut Vec<Diagnostic>,
-) {
+fn check_accent(check: &mut FileCheck<'_>, scheme: ColourScheme, accent: &Accent) {
     let (key, backgrounds, change) = match scheme {
         ColourScheme::Light => ("accent.light", LIGHT_BACKGROUNDS, "darken"),
         ColourScheme::Dark => ("accent.dark", DARK_BACKGROUNDS, "lighten"),
@@ -145,11 +134,11 @@ fn check_accent(
     let mut colour = |name: &str, text: &str| {
         let found = luminance(text);
         if found.is_none() {
-            problems.push(source.diagnostic(
+            check.report(
                 &format!("{key}.{name}"),
                 "is not a colour",
                 "write # and six hex digits, for example #0b5fa5",
-            ));
+            );
         }
         found
     };
@@ -164,11 +153,11 @@ fn check_accent(
             "has a contrast of {} between background and text",
             format_ratio(text_contrast)
         );
-        problems.push(source.diagnostic(
+        check.report(
             key,
             message,
             "darken one or lighten the other until it is 4.5 or more (WCAG 2.2, 1.4.3)",
-        ));
+        );
         return;
     }
     // Links and plain buttons are written in the accent colour.
@@ -180,7 +169,7 @@ fn check_accent(
     if page_contrast < MIN_CONTRAST_RATIO {
         let message = format!("has a contrast of {} against the page", format_ratio(page_contrast));
         let fix = format!("{change} it until it is 4.5 or more (WCAG 2.2, 1.4.3)");
-        problems.push(source.diagnostic(&format!("{key}.background"), message, fix));
+        check.report(&format!("{key}.background"), message, fix);
     }
 }
 

@@ -10,11 +10,10 @@ use crate::validation::declarations::Declarations;
 use crate::validation::service_providers::{self, CheckedServiceProvider, HubSettings};
 use crate::validation::{client_registration, languages, scopes, settings};
 use crate::watching::reloadable_files::CheckedFiles;
-use passerelle_connector::{ConfiguredConnector, SandboxMode};
+use passerelle_connector::ConfiguredConnector;
 use passerelle_federation::notices;
 use passerelle_localization::MessageFile;
-use passerelle_protocol::acr::Platform;
-use passerelle_settings::{Diagnostic, SecretContext, SourceFile};
+use passerelle_settings::{Diagnostic, FileCheck, SecretContext, SourceFile};
 
 /// The files other than `passerelle.toml` and connectors, deserialized.
 pub struct ParsedFiles {
@@ -59,7 +58,11 @@ impl ParsedFiles {
         let language = languages::default_language_diagnostic(source, language, &self.languages);
         let mut problems: Vec<Diagnostic> = language.into_iter().collect();
         if let Some((_, tables)) = &self.scopes {
-            client_registration::check_scopes(source, settings, tables, &mut problems);
+            client_registration::check_scopes(
+                &mut FileCheck::new(source, &mut problems),
+                settings,
+                tables,
+            );
         }
         problems
     }
@@ -89,41 +92,42 @@ impl ParsedFiles {
 
 /// What service providers and data providers are checked against.
 pub struct ClientChecks<'a> {
-    context: SecretContext<'a>,
-    settings: HubSettings<'a>,
+    /// What secrets are read with.
+    pub context: SecretContext<'a>,
+    /// Without valid settings, rules that need them are not checked.
+    pub settings: HubSettings<'a>,
 }
 
-impl<'a> ClientChecks<'a> {
-    /// Creates the checks; without valid settings, those that need none.
-    pub fn new(
-        context: SecretContext<'a>,
-        platform: Option<Platform>,
-        checked: Option<&settings::CheckedSettings>,
-        declarations: Option<&'a Declarations>,
-    ) -> Self {
-        let newest = checked.and_then(|checked| checked.subject_keys.keys().next_back());
-        let newest_subject_key = newest.copied().unwrap_or(1);
-        let sandbox = checked.is_none_or(|checked| checked.settings.sandbox);
-        let sandbox = SandboxMode::from_flag(sandbox);
-        let settings = HubSettings { newest_subject_key, platform, declarations, sandbox };
-        Self { context, settings }
-    }
-
+impl ClientChecks<'_> {
     /// Checks every service provider and data provider.
     pub fn check(&self, parsed: ParsedFiles, problems: &mut Vec<Diagnostic>) -> CheckedClients {
         let Self { context, settings } = self;
         let ParsedFiles { scopes, notices, services, data_providers, languages } = parsed;
         let tables = scopes.as_ref().map(|(_, tables)| tables.clone()).unwrap_or_default();
         let service = |(source, file): (SourceFile, ServiceProviderFile)| {
-            service_providers::check_scopes(&source, &file, &tables, problems);
-            let client = service_providers::check_file(&source, file, *settings, context, problems);
+            service_providers::check_scopes(&mut FileCheck::new(&source, problems), &file, &tables);
+            let client = service_providers::check_file(
+                &mut FileCheck::new(&source, problems),
+                file,
+                *settings,
+                context,
+            );
             (source, client)
         };
         let services = services.into_iter().map(service).collect();
         let provider = |(source, file): (SourceFile, DataProviderFile)| {
-            data_providers::check_scopes(&source, &file, &tables.scopes, problems);
+            data_providers::check_scopes(
+                &mut FileCheck::new(&source, problems),
+                &file,
+                &tables.scopes,
+            );
             let newest = settings.newest_subject_key;
-            let registered = data_providers::check_file(&source, file, newest, context, problems);
+            let registered = data_providers::check_file(
+                &mut FileCheck::new(&source, problems),
+                file,
+                newest,
+                context,
+            );
             (source, registered)
         };
         let data_providers = data_providers.into_iter().map(provider).collect();

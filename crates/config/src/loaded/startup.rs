@@ -20,7 +20,7 @@ use crate::watching::reloadable_files::ReloadableFiles;
 use crate::watching::settings_file::SettingsFile;
 use passerelle_settings::settings_overlay::apply_environment;
 use passerelle_settings::{
-    Diagnostic, Environment, SecretContext, SecretOwner, SourceFile, secret_rules,
+    Diagnostic, Environment, FileCheck, SecretContext, SecretOwner, SourceFile, secret_rules,
 };
 use passerelle_web::theme;
 
@@ -67,9 +67,9 @@ fn load_valid_files(
     kinds: Kinds,
     fatal: &mut Vec<Diagnostic>,
 ) -> Option<LoadedConfig> {
-    let UsableSettings { context, source, checked, scopes, tables } =
+    let UsableSettings { context, checked, scopes, tables } =
         load_settings(folder, environment, kinds, fatal)?;
-    let loaded = assemble_valid_files(context, (&source, checked), scopes, fatal)?;
+    let loaded = assemble_valid_files(context, checked, scopes, fatal)?;
     let KindTables { store, register } = tables;
     Some(LoadedConfig { register, store, extensions: kinds.extensions, ..loaded })
 }
@@ -77,7 +77,6 @@ fn load_valid_files(
 /// The settings and the scope tables, checked.
 struct UsableSettings {
     context: reloadable_files::LoadContext,
-    source: SourceFile,
     checked: settings::CheckedSettings,
     scopes: (SourceFile, ScopeTables),
     tables: KindTables,
@@ -100,19 +99,20 @@ fn load_settings(
     let rules = settings.secret_rules(&source, folder);
     let context =
         SecretContext { folder, environment, secrets: &rules, owner: SecretOwner::Settings };
-    let tables = KindTables::load(&source, kinds, &schema, &context, fatal);
-    let mut checked = settings::check_settings(&source, settings, kinds, &context, fatal)?;
+    let mut check = FileCheck::new(&source, fatal);
+    let tables = KindTables::load(&mut check, kinds, &schema, &context);
+    let mut checked = settings::check_settings(&mut check, settings, kinds, &context)?;
     let scopes =
         scopes::load_scopes(&folder.join("scopes.toml"), Some(&declarations.claims), fatal)?;
     tables.copy_into(&mut checked.settings);
     let context = load_context(&context, kinds, &checked);
-    Some(UsableSettings { context, source, checked, scopes, tables })
+    Some(UsableSettings { context, checked, scopes, tables })
 }
 
 /// Builds the configuration from the files that pass every check.
 fn assemble_valid_files(
     load_context: reloadable_files::LoadContext,
-    (source, checked): (&SourceFile, settings::CheckedSettings),
+    checked: settings::CheckedSettings,
     scopes: (SourceFile, ScopeTables),
     fatal: &mut Vec<Diagnostic>,
 ) -> Option<LoadedConfig> {
@@ -133,11 +133,11 @@ fn assemble_valid_files(
     let sources = valid.services.iter().map(|(source, _)| source);
     let sources = sources.chain(valid.data_providers.iter().map(|(source, _)| source));
     let sources = sources.chain(valid.connectors.iter().map(|(source, _)| source));
-    let read: Vec<&SourceFile> = std::iter::once(source).chain(sources).collect();
+    let read: Vec<&SourceFile> = std::iter::once(&checked.source).chain(sources).collect();
     let exposed_secrets =
         read.iter().flat_map(|source| secret_rules::exposed_secrets(source, &folder)).collect();
     let certificates = certificate_expiries(&read, &folder, &load_context.environment);
-    let loaded = assemble(load_context, (source, checked), valid, theme, warnings)
+    let loaded = assemble(load_context, checked, valid, theme, warnings)
         .map_err(|problem| fatal.push(problem))
         .ok()?;
     Some(LoadedConfig { files, exposed_secrets, certificates, startup_diagnostics, ..loaded })

@@ -25,9 +25,11 @@ pub struct Pkcs11Config {
     pub new_keys: Vec<DeviceKeyPurpose>,
     /// Sessions with the token: calls that it works on at the same time.
     #[serde(default = "default_sessions")]
+    #[schemars(range(min = 1, max = 256))]
     pub sessions: usize,
     /// Longest time of a call of the token, with its wait for a session.
     #[serde(default = "default_timeout_seconds")]
+    #[schemars(range(min = 1, max = 60))]
     pub timeout_seconds: u64,
 }
 

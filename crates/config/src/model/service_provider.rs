@@ -9,12 +9,13 @@ use serde::{Deserialize, Serialize};
 use super::defaults;
 use passerelle_federation::connector_rules::ConnectorRules;
 use passerelle_federation::dated_secret::ClientSecret;
+use passerelle_grants::lifetimes::MAX_ACCESS_TOKEN_SECONDS;
 use passerelle_protocol::alg::{ContentEncryption, EncryptionAlg, SigningAlg, VerificationAlg};
 use passerelle_protocol::client_auth::AuthMethod;
 use passerelle_protocol::ids::{ClientId, Scope};
 use passerelle_protocol::registration::{ClientType, ConsentRequirement, ProtocolRules};
 use passerelle_protocol::security_profile::SecurityProfile;
-use passerelle_settings::{FilePath, LogoPath};
+use passerelle_settings::{FilePath, LogoPath, MAX_RATE_PER_MINUTE};
 
 /// A service provider file: `config/service-providers/*.toml`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -147,6 +148,7 @@ pub struct ServiceProviderFile {
     pub id_token_claims: Option<bool>,
     /// Lifetime of its access tokens, from 1 to 3600. Default: that of `[lifetimes]` for its rules.
     #[serde(default)]
+    #[schemars(range(min = 1, max = MAX_ACCESS_TOKEN_SECONDS))]
     pub access_token_seconds: Option<u64>,
     /// Rejects authorization requests without PKCE. Always true for a public client.
     #[serde(default)]
@@ -200,6 +202,7 @@ pub struct ServiceProviderFile {
     /// Logins that it may start per minute, instead of `quotas.logins_per_service_provider`.
     /// Further users see a page with a link back.
     #[serde(default)]
+    #[schemars(range(min = 1, max = MAX_RATE_PER_MINUTE))]
     pub logins_per_minute: Option<u32>,
     /// Which identity providers it may use, and how they are shown.
     #[serde(default)]
@@ -247,6 +250,7 @@ impl ServiceProviderFile {
 #[serde(deny_unknown_fields, default)]
 pub struct RefreshTokensConfig {
     /// Maximum lifetime, from the login.
+    #[schemars(range(min = 60, max = MAX_REFRESH_SECONDS))]
     pub lifetime_seconds: u64,
     /// A grant that is not used for so long ends. Default: 604800, or `lifetime_seconds` if that is
     /// shorter.
@@ -256,6 +260,9 @@ pub struct RefreshTokensConfig {
 }
 
 const DAY_SECONDS: u64 = 24 * 3600;
+
+/// One year.
+const MAX_REFRESH_SECONDS: u64 = 366 * DAY_SECONDS;
 
 impl RefreshTokensConfig {
     /// Returns `idle_seconds`, or its default.

@@ -222,6 +222,7 @@ pub struct ChoiceConfig {
     /// Remembers the connector of the last login in a cookie, and shows it first.
     pub remember_last: bool,
     /// Days until the last choice is forgotten; at most 180.
+    #[schemars(range(min = 1, max = defaults::MAX_REMEMBER_DAYS))]
     pub remember_days: u64,
     /// Advice for users who have none of the accounts. Default: none.
     pub no_account: Option<NoAccountText>,

@@ -29,6 +29,7 @@ pub struct TracesConfig {
     /// Further resource attributes, for example `{ "deployment.environment.name" = "production" }`.
     pub resource: BTreeMap<String, String>,
     /// Maximum number of spans that wait for the collector. Further ones are dropped and counted.
+    #[schemars(range(min = 128, max = 1_000_000))]
     pub queue_spans: usize,
     /// Allows http for the collector.
     pub insecure_http: bool,

@@ -34,6 +34,7 @@ pub struct VaultTransitConfig {
     pub new_keys: Vec<TransitKeyPurpose>,
     /// Longest time of a call of the server.
     #[serde(default = "default_timeout_seconds")]
+    #[schemars(range(min = 1, max = 60))]
     pub timeout_seconds: u64,
 }
 

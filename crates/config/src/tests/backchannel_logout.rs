@@ -43,8 +43,8 @@ fn a_logout_endpoint_is_https_or_a_listed_internal_host() {
         "backchannel_logout_uri = \"https://sp.example/out\"\nbackchannel_logout_session_required = true",
     ] {
         let loaded = with(lines).loaded();
-        let services: Vec<_> = loaded.service_providers.values().collect();
-        assert!(services.iter().any(|service| service.logout_endpoint.is_some()), "{lines}");
+        let mut services = loaded.service_providers.values();
+        assert!(services.any(|one| one.service_provider.logout_endpoint.is_some()), "{lines}");
     }
 }
 

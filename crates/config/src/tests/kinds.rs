@@ -6,24 +6,20 @@ mod oidc;
 mod openid4vp;
 mod persona;
 
-use super::Folder;
+use super::{Folder, check_rows_of};
 
 /// Text to replace, replacement, expected key, and expected words.
 pub(crate) type KindRow = (&'static str, &'static str, &'static str, &'static str);
 
 #[track_caller]
 pub(crate) fn check(good: &str, rows: &[KindRow]) {
-    Folder::good().with("connectors/kind.toml", good).loaded();
-    for (from, to, key, words) in rows {
-        let folder = Folder::good().with("connectors/kind.toml", good).edit(
-            "connectors/kind.toml",
-            from,
-            to,
-        );
-        let (file, found, text) = folder.problem();
-        assert_eq!((file.as_str(), found.as_str()), ("connectors/kind.toml", *key), "{to}: {text}");
-        assert!(text.contains(words), "{to}: {text}");
-    }
+    const FILE: &str = "connectors/kind.toml";
+    let folder = || Folder::good().with(FILE, good);
+    folder().loaded();
+    check_rows_of(
+        folder,
+        rows.iter().map(|(from, to, key, words)| (FILE, *from, *to, *key, *words)),
+    );
 }
 
 /// Levels of a kind that returns no `acr`.

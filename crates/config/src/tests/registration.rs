@@ -20,7 +20,9 @@ fn a_sector_of_a_service_provider_that_does_not_declare_it_is_rejected() {
     let loaded = folder
         .edit("service-providers/sp.toml", "client_id", "sector = \"sp\"\nclient_id")
         .loaded();
-    assert!(loaded.service_providers.values().all(|service| service.sector == "sp"));
+    assert!(
+        loaded.service_providers.values().all(|service| service.service_provider.sector == "sp")
+    );
 }
 
 #[test]
@@ -50,10 +52,12 @@ fn under_openid_rules_id_tokens_have_the_claims_unless_the_file_or_the_hub_says_
             .edit("service-providers/sp.toml", "client_id", &openid);
         let loaded = folder.loaded();
         let service = loaded.service_providers.values().next().unwrap();
-        assert_eq!(service.id_token_claims, expected, "{hub} / {file}");
+        assert_eq!(service.service_provider.id_token_claims, expected, "{hub} / {file}");
     }
     let loaded = Folder::good().loaded();
-    assert!(loaded.service_providers.values().all(|service| !service.id_token_claims));
+    assert!(
+        loaded.service_providers.values().all(|service| !service.service_provider.id_token_claims)
+    );
 }
 
 #[test]

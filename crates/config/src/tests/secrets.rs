@@ -168,6 +168,7 @@ fn secrets_come_from_files_too_and_two_may_be_valid() {
         passerelle_protocol::digest::sha256(CLIENT_SECRET.as_bytes()),
         passerelle_protocol::digest::sha256(b"test"),
     ];
-    let secrets = &loaded.service_providers.get("sp").unwrap().secrets;
+    let service = &loaded.service_providers.get("sp").unwrap().service_provider;
+    let secrets = service.authentication.secrets();
     assert_eq!(secrets.iter().map(|secret| secret.sha256).collect::<Vec<_>>(), expected);
 }

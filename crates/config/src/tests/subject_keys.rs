@@ -15,13 +15,23 @@ fn a_service_provider_keeps_the_key_version_that_it_knows() {
         SERVICE.replace("client_id = \"sp\"", "client_id = \"other\"\nsubject_key_version = 1");
     let loaded = with_two_keys().with("service-providers/other.toml", other).loaded();
     assert_eq!(loaded.subject_keys.keys().collect::<Vec<_>>(), [&1, &2]);
-    let version = |id: &str| loaded.service_providers.get(id).unwrap().subject_key_version;
+    let version =
+        |id: &str| loaded.service_providers.get(id).unwrap().service_provider.subject_key_version;
     assert_eq!(
         (version("sp"), version("other")),
         (2, 1),
         "the newest, unless the file says otherwise"
     );
-    assert_eq!(Folder::good().loaded().service_providers.get("sp").unwrap().subject_key_version, 1);
+    assert_eq!(
+        Folder::good()
+            .loaded()
+            .service_providers
+            .get("sp")
+            .unwrap()
+            .service_provider
+            .subject_key_version,
+        1
+    );
 }
 
 #[test]

@@ -36,7 +36,8 @@ fn logos_are_read_with_the_file_that_names_them() {
     let loaded = folder(PNG).loaded();
     let of_connector = loaded.connectors.get("idp").unwrap().logo.as_ref().unwrap();
     assert_eq!((of_connector.media_type, &*of_connector.bytes), ("image/png", PNG));
-    let of_service = loaded.service_providers.get("sp").unwrap().logo.as_ref().unwrap();
+    let of_service =
+        loaded.service_providers.get("sp").unwrap().service_provider.logo.as_ref().unwrap();
     assert_eq!(of_service.media_type, "image/svg+xml");
     assert!(of_service.version.len() == 16 && of_service.version != of_connector.version);
     let (_, key, text) = folder(&[PNG, &[0; 64 * 1024]].concat()).problem();

@@ -12,7 +12,8 @@ use passerelle_admin::settings::PrivateListener;
 use passerelle_protocol::ids::Secret;
 use passerelle_settings::settings_overlay::apply_environment;
 use passerelle_settings::{
-    Diagnostic, Environment, SecretContext, SecretOwner, SecretRules, SourceFile, schema_node,
+    Diagnostic, Environment, FileCheck, SecretContext, SecretOwner, SecretRules, SourceFile,
+    schema_node,
 };
 
 /// Settings that a command needs to create keys.
@@ -35,7 +36,8 @@ impl KeySettings {
         let (source, settings) = read_settings(folder, environment)?;
         let rules = SecretRules::default();
         let context = settings_context(folder, environment, &rules);
-        let private_keys = check_private_keys(&source, &settings, &context, &mut problems);
+        let private_keys =
+            check_private_keys(&mut FileCheck::new(&source, &mut problems), &settings, &context);
         if problems.is_empty() {
             Ok(Self { keys: folder.join(&settings.keys), private_keys })
         } else {

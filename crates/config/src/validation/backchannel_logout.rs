@@ -5,30 +5,29 @@ use crate::model::ServiceProviderFile;
 use passerelle_egress::safe_http_client::{self, AllowedSchemes};
 use passerelle_federation::LogoutEndpoint;
 use passerelle_settings::address::{self, PlainHttp};
-use passerelle_settings::{Diagnostic, SourceFile};
+use passerelle_settings::{Diagnostic, FileCheck, SourceFile};
 
 const URI: &str = "backchannel_logout_uri";
 
 /// Reads the endpoint. Returns `None` and reports a problem if the hub must not call it.
 pub fn read_logout_endpoint(
-    source: &SourceFile,
+    check: &mut FileCheck<'_>,
     file: &ServiceProviderFile,
-    problems: &mut Vec<Diagnostic>,
 ) -> Option<LogoutEndpoint> {
     let Some(uri) = &file.backchannel_logout_uri else {
         if file.backchannel_logout_session_required {
-            problems.push(source.diagnostic(
+            check.report(
                 "backchannel_logout_session_required",
                 "is set, but no logout token is sent",
                 format!("remove it, or add {URI}"),
-            ));
+            );
         }
         return None;
     };
     if file.jwks_uri.is_none() {
-        problems.extend(source.check_hosts("internal_hosts", &file.internal_hosts));
+        check.check_hosts("internal_hosts", &file.internal_hosts);
     }
-    parse_endpoint(source, file, uri).map_err(|problem| problems.push(problem)).ok()
+    check.collect(parse_endpoint(check.source, file, uri))
 }
 
 /// Parses the URL. Allows http on loopback, and elsewhere with `insecure_http`.

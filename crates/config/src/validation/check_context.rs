@@ -19,7 +19,7 @@ use passerelle_connector::kind_settings::SupportedKinds;
 use passerelle_connector::{ConfiguredConnector, SandboxMode};
 use passerelle_federation::identity::SubjectSource;
 use passerelle_federation::identity::scopes::{ScopeTable, ScopeTableError};
-use passerelle_federation::{Federation, UnavailableDisplay};
+use passerelle_federation::{Federation, ServiceProvider, UnavailableDisplay};
 use passerelle_protocol::acr::Platform;
 use passerelle_protocol::ids::Secret;
 use passerelle_settings::settings_overlay::apply_environment;
@@ -73,7 +73,7 @@ impl CheckContext {
         connectors: &[ConfiguredConnector],
     ) -> Result<Federation, ScopeTableError> {
         let table = |scopes| ScopeTable::from_names(scopes, &self.declarations.claims);
-        let service = client.service_provider(&Arc::default(), &[]);
+        let service = ServiceProvider::clone(&client.service_provider);
         let metadata = connectors
             .iter()
             .map(|configured| (configured.id.clone(), Arc::new(configured.metadata())));

@@ -5,7 +5,7 @@ use crate::model::ServiceProviderFile;
 use passerelle_federation::client_assertions::{AcceptedAudiences, AssertionRules, Audience};
 use passerelle_protocol::alg::AcceptedAlgs;
 use passerelle_protocol::security_profile::SecurityProfile;
-use passerelle_settings::{Diagnostic, SourceFile};
+use passerelle_settings::FileCheck;
 
 /// Returns the rules of a service provider's file.
 pub fn assertion_rules(file: &ServiceProviderFile) -> AssertionRules {
@@ -26,23 +26,15 @@ pub fn assertion_algs(file: &ServiceProviderFile) -> AcceptedAlgs {
 }
 
 /// Reports a `client_assertion_audiences` that can't work.
-pub fn check_audiences(source: &SourceFile, listed: &[String], problems: &mut Vec<Diagnostic>) {
+pub fn check_audiences(check: &mut FileCheck<'_>, listed: &[String]) {
     const KEY: &str = "client_assertion_audiences";
     if listed.is_empty() {
-        problems.push(source.diagnostic(
-            KEY,
-            "is empty, so no assertion can ever be accepted",
-            Audience::VOCABULARY,
-        ));
+        check.report(KEY, "is empty, so no assertion can ever be accepted", Audience::VOCABULARY);
     }
     for (index, text) in
         listed.iter().enumerate().filter(|(_, text)| Audience::parse(text).is_none())
     {
         let message = format!("is {text:?}, which is not a valid audience");
-        problems.push(source.diagnostic(
-            &format!("{KEY}[{index}]"),
-            &message,
-            Audience::VOCABULARY,
-        ));
+        check.report(&format!("{KEY}[{index}]"), &message, Audience::VOCABULARY);
     }
 }

@@ -8,7 +8,7 @@ use passerelle_jose::client_certificate::{
 };
 use passerelle_protocol::client_auth::AuthMethod;
 use passerelle_settings::address::{self, PlainHttp};
-use passerelle_settings::{Diagnostic, SecretContext, SourceFile};
+use passerelle_settings::{FileCheck, SecretContext};
 use passerelle_web::public_listener::{ClientCertificatesConfig, PublicListener};
 
 /// Which client certificates a hub gets.
@@ -37,31 +37,27 @@ impl CertificateSource {
 
 /// Checks `[public.client_certificates]`.
 pub fn check_hub_certificates(
-    source: &SourceFile,
+    check: &mut FileCheck<'_>,
     public: &PublicListener,
     context: &SecretContext<'_>,
-    problems: &mut Vec<Diagnostic>,
 ) {
     let Some(certificates) = &public.client_certificates else { return };
-    let mut report = |key: &str, message: &str, fix: &str| {
-        let key = format!("public.client_certificates{key}");
-        problems.push(source.diagnostic(&key, message, fix));
-    };
+    let mut check = check.table("public.client_certificates");
     if public.trusted_proxies.is_empty() {
         let message = "has no effect without trusted_proxies: anyone could send the header";
-        report("", message, "add trusted_proxies with the networks of the load balancers");
+        check.report("", message, "add trusted_proxies with the networks of the load balancers");
     }
     let header = certificates.header.as_str();
     let is_name = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-';
     if header.is_empty() || !header.bytes().all(is_name) {
         let fix = "use a-z, 0-9 and -, for example client-cert";
-        report(".header", "is not the name of a header in lower case", fix);
+        check.report("header", "is not the name of a header in lower case", fix);
     }
     if let Some(ca) = &certificates.ca
         && let Err(error) = CertificateAuthorities::read(&context.folder.join(ca))
     {
         let message = format!("names no usable file: {error}");
-        report(".ca", &message, "write the authorities' certificates into it, in PEM");
+        check.report("ca", &message, "write the authorities' certificates into it, in PEM");
     }
     if let Some(base_url) = &certificates.base_url {
         let url = address::parse_absolute_url(base_url, PlainHttp::Loopback);
@@ -69,9 +65,9 @@ pub fn check_hub_certificates(
             Ok(url) if url.origin().ascii_serialization() == *base_url => {}
             Ok(_) => {
                 let fix = "write scheme, host and port only, in lower case";
-                report(".base_url", "is not a base URL without a path", fix);
+                check.report("base_url", "is not a base URL without a path", fix);
             }
-            Err(error) => report(".base_url", &error.message, &error.fix),
+            Err(error) => check.add(error.at("base_url")),
         }
     }
 }
@@ -115,38 +111,36 @@ pub fn registered_name(file: &ServiceProviderFile) -> Option<CertificateName> {
 /// Checks what a service provider's file says of certificates. Without `declarations` the hub's own
 /// settings are unreadable, and unknown.
 pub fn check_client_certificates(
-    source: &SourceFile,
+    check: &mut FileCheck<'_>,
     file: &ServiceProviderFile,
     declarations: Option<&Declarations>,
-    problems: &mut Vec<Diagnostic>,
 ) {
-    let mut report =
-        |key: &str, message: &str, fix: &str| problems.push(source.diagnostic(key, message, fix));
     if file.dpop_bound_access_tokens && file.tls_client_certificate_bound_access_tokens {
         let message =
             "binds tokens to a certificate, but dpop_bound_access_tokens binds them to another key";
-        report("tls_client_certificate_bound_access_tokens", message, "remove one of the two");
+        check.report(
+            "tls_client_certificate_bound_access_tokens",
+            message,
+            "remove one of the two",
+        );
     }
     let method = file.token_endpoint_auth_method;
     if method == Some(AuthMethod::TlsClientAuth) && registered_name(file).is_none() {
         let message =
             "is tls_client_auth, but the file has not exactly one name of its certificate";
         let fix = "add one of tls_client_auth_subject_dn (CN=shop,O=Example), tls_client_auth_san_dns, tls_client_auth_san_uri, tls_client_auth_san_ip and tls_client_auth_san_email";
-        report("token_endpoint_auth_method", message, fix);
+        check.report("token_endpoint_auth_method", message, fix);
     }
     if method != Some(AuthMethod::TlsClientAuth) {
-        for (key, is_set) in [
+        let keys = [
             ("tls_client_auth_subject_dn", file.tls_client_auth_subject_dn.is_some()),
             ("tls_client_auth_san_dns", file.tls_client_auth_san_dns.is_some()),
             ("tls_client_auth_san_uri", file.tls_client_auth_san_uri.is_some()),
             ("tls_client_auth_san_ip", file.tls_client_auth_san_ip.is_some()),
             ("tls_client_auth_san_email", file.tls_client_auth_san_email.is_some()),
-        ] {
-            if is_set {
-                let fix = "remove it, or write token_endpoint_auth_method = \"tls_client_auth\"";
-                report(key, "applies to tls_client_auth only", fix);
-            }
-        }
+        ];
+        let fix = "remove it, or write token_endpoint_auth_method = \"tls_client_auth\"";
+        check.report_each_set(keys, "applies to tls_client_auth only", fix);
     }
     let Some(gets) = declarations.map(|declarations| declarations.client_certificates) else {
         return;
@@ -165,10 +159,10 @@ pub fn check_client_certificates(
     };
     if gets == CertificateSource::None {
         let message = "needs client certificates, but the hub gets none";
-        report(key, message, "add [public.client_certificates] to passerelle.toml");
+        check.report(key, message, "add [public.client_certificates] to passerelle.toml");
     } else if needs == CertificateSource::Authorities && gets != needs {
         let message = "is tls_client_auth, but the hub has no authorities for it";
-        report(key, message, "add ca to [public.client_certificates] of passerelle.toml");
+        check.report(key, message, "add ca to [public.client_certificates] of passerelle.toml");
     }
 }
 

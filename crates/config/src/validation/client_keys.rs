@@ -13,7 +13,7 @@ use passerelle_jose::ClientKeys;
 use passerelle_protocol::acr::Platform;
 use passerelle_protocol::alg::EncryptionAlg;
 use passerelle_settings::address::{self, PlainHttp};
-use passerelle_settings::{Diagnostic, SecretContext, SourceFile, safe_read};
+use passerelle_settings::{Diagnostic, FileCheck, SecretContext, SourceFile, safe_read};
 
 /// The fields of a client's file that concern its keys.
 #[derive(Clone, Copy)]
@@ -45,83 +45,68 @@ impl<'a> From<&'a ServiceProviderFile> for KeyDeclaration<'a> {
 
 /// Reads the keys. Returns [`KeySource::None`] and reports a problem if they are invalid.
 pub fn read_key_source(
-    source: &SourceFile,
+    check: &mut FileCheck<'_>,
     given: &KeyDeclaration<'_>,
     context: &SecretContext<'_>,
-    problems: &mut Vec<Diagnostic>,
 ) -> KeySource {
     if given.jwks_uri.is_none() && !given.internal_hosts.is_empty() {
         let message = "names hosts, but the file has no address that the hub calls";
-        problems.push(source.diagnostic("internal_hosts", message, "remove it, or add jwks_uri"));
+        check.report("internal_hosts", message, "remove it, or add jwks_uri");
     }
-    problems.extend(source.check_hosts("internal_hosts", given.internal_hosts));
+    check.check_hosts("internal_hosts", given.internal_hosts);
     let found = match (given.jwks, given.jwks_uri) {
         (None, None) => Ok(KeySource::None),
-        (Some(jwks), None) => parse_inline_keys(source, jwks, context.folder)
+        (Some(jwks), None) => parse_inline_keys(check.source, jwks, context.folder)
             .map(|keys| KeySource::Inline(Arc::new(keys))),
-        (None, Some(uri)) => parse_jwks_uri(source, given, uri).map(KeySource::Uri),
-        (Some(_), Some(_)) => Err(source.diagnostic(
+        (None, Some(uri)) => parse_jwks_uri(check.source, given, uri).map(KeySource::Uri),
+        (Some(_), Some(_)) => Err(check.source.diagnostic(
             "jwks_uri",
             "can't be combined with jwks",
             "remove one of the two",
         )),
     };
-    found.unwrap_or_else(|problem| {
-        problems.push(problem);
-        KeySource::None
-    })
+    check.collect(found).unwrap_or(KeySource::None)
 }
 
 /// Returns the encryption of a service provider's responses, which is required on the high platform
 /// and rejected on the standard one. The algorithm is explicit rather than derived from the keys,
 /// so that adding a key doesn't change it.
 pub fn response_encryption(
-    source: &SourceFile,
+    check: &mut FileCheck<'_>,
     file: &ServiceProviderFile,
     keys: &KeySource,
     platform: Platform,
-    problems: &mut Vec<Diagnostic>,
 ) -> Option<ResponseEncryptionAlgs> {
     match platform {
         Platform::Standard => {
-            reject_on_standard(source, file, problems);
+            reject_on_standard(check, file);
             None
         }
-        Platform::High => require_on_high(source, file, keys, problems),
+        Platform::High => require_on_high(check, file, keys),
     }
 }
 
-fn reject_on_standard(
-    source: &SourceFile,
-    file: &ServiceProviderFile,
-    problems: &mut Vec<Diagnostic>,
-) {
+fn reject_on_standard(check: &mut FileCheck<'_>, file: &ServiceProviderFile) {
     let encryption_keys = [
         ("id_token_encrypted_response_alg", file.id_token_encrypted_response_alg.is_some()),
         ("id_token_encrypted_response_enc", file.id_token_encrypted_response_enc.is_some()),
         ("userinfo_encrypted_response_alg", file.userinfo_encrypted_response_alg.is_some()),
         ("userinfo_encrypted_response_enc", file.userinfo_encrypted_response_enc.is_some()),
     ];
-    for (key, _) in encryption_keys.into_iter().filter(|(_, is_set)| *is_set) {
-        let message = "requires encryption, but on the standard platform responses are only signed";
-        problems.push(source.diagnostic(
-            key,
-            message,
-            "remove it, or register this service provider on the high platform",
-        ));
-    }
+    let message = "requires encryption, but on the standard platform responses are only signed";
+    let fix = "remove it, or register this service provider on the high platform";
+    check.report_each_set(encryption_keys, message, fix);
 }
 
 fn require_on_high(
-    source: &SourceFile,
+    check: &mut FileCheck<'_>,
     file: &ServiceProviderFile,
     keys: &KeySource,
-    problems: &mut Vec<Diagnostic>,
 ) -> Option<ResponseEncryptionAlgs> {
     if file.jwks.is_none() && file.jwks_uri.is_none() {
         let message = "is missing, but on the high platform tokens are encrypted to a key of the service provider";
         let fix = "add jwks = { file = \"…\" }, or jwks_uri, with a public key for encryption (use = \"enc\") and its kid";
-        problems.push(source.diagnostic("jwks", message, fix));
+        check.report("jwks", message, fix);
     }
     let Some(id_token) = file.id_token_encrypted_response_alg else {
         let message = "is missing, but on the high platform tokens are encrypted";
@@ -130,7 +115,7 @@ fn require_on_high(
             "write the algorithm that the service provider uses, one of: {known}{}",
             usable_algorithms(keys)
         );
-        problems.push(source.diagnostic("id_token_encrypted_response_alg", message, fix));
+        check.report("id_token_encrypted_response_alg", message, fix);
         return None;
     };
     let encryption = ResponseEncryptionAlgs {
@@ -139,18 +124,13 @@ fn require_on_high(
     };
     let mut algs = vec![encryption.id_token, encryption.userinfo];
     algs.dedup();
-    check_encryption_keys(source, keys, &algs, problems);
+    check_encryption_keys(check, keys, &algs);
     Some(encryption)
 }
 
 /// Checks that an inline key set has a key for each algorithm. Keys at a `jwks_uri` may change and
 /// are not checked.
-pub fn check_encryption_keys(
-    source: &SourceFile,
-    keys: &KeySource,
-    algs: &[EncryptionAlg],
-    problems: &mut Vec<Diagnostic>,
-) {
+pub fn check_encryption_keys(check: &mut FileCheck<'_>, keys: &KeySource, algs: &[EncryptionAlg]) {
     let KeySource::Inline(keys) = keys else { return };
     for alg in algs.iter().filter(|alg| keys.encryption.select(**alg).is_none()) {
         let why = keys
@@ -171,7 +151,7 @@ pub fn check_encryption_keys(
         let fix = format!(
             "add {fitting} with a kid and use = \"enc\", or choose another …_encrypted_response_alg"
         );
-        problems.push(source.diagnostic("jwks", message, fix));
+        check.report("jwks", message, fix);
     }
 }
 

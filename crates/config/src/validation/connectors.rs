@@ -3,21 +3,22 @@
 
 use std::path::{Path, PathBuf};
 
+use super::consistency::is_category_id;
 use super::declarations::Declarations;
 use super::email_domains::check_email_domains;
 use super::{connector_diagnostics, level_names};
 use passerelle_connector::kind_settings::{KindCheck, SupportedKinds, connector_schema};
 use passerelle_connector::level_rules::{check_methods, check_passed_methods};
 use passerelle_connector::mapping::check_mapping;
-use passerelle_connector::{ConfiguredConnector, ConnectorFile, ConnectorLimits};
+use passerelle_connector::{ConfiguredConnector, ConnectorFile};
+use passerelle_federation::blocks;
 use passerelle_federation::identity::SubjectSource;
+use passerelle_federation::localized_text::{self, MAX_NAME_CHARS};
 use passerelle_federation::logo::Logo;
-use passerelle_federation::{blocks, localized_text};
 use passerelle_protocol::ids::ConnectorId;
 use passerelle_settings::folder::list_toml_files;
-use passerelle_settings::value_checks::{check_range, check_rate, is_category_id};
 use passerelle_settings::{
-    Diagnostic, SecretContext, SecretOwnerKind, SourceFile, file_diagnostic,
+    Diagnostic, FileCheck, SecretContext, SecretOwnerKind, SourceFile, file_diagnostic,
 };
 
 /// Lists the files of the folder in order of name; the stem of each is a connector's id.
@@ -100,30 +101,19 @@ fn draft_from_source(
     let id = connector_id(source.path());
     let context = &context.for_file(SecretOwnerKind::Connector, source.path());
     let mut problems: Vec<Diagnostic> = check_file_name(source.path()).into_iter().collect();
-    let file = source.deserialize_at(&[], || connector_schema(kinds.formats), &mut problems);
-    let kind = kinds.parse(source, context.folder, &mut problems);
+    let mut check = FileCheck::new(source, &mut problems);
+    let file = source.deserialize_at(&[], || connector_schema(kinds.formats), check.problems);
+    let kind = kinds.parse(&mut check, context.folder);
     let connector = file.zip(kind).map(|(file, kind)| {
-        check_file(source, &file, &mut problems);
-        let mapping = check_mapping(
-            source,
-            &file,
-            kind.protocol_claims(),
-            &declarations.claims,
-            &mut problems,
-        );
-        level_names::check_acr_names(source, &file, declarations, &mut problems);
-        let mut check = KindCheck {
-            source,
-            name: kind.name,
-            file: &file,
-            context,
-            problems: &mut problems,
-            client_identity: None,
-        };
-        let client_secret = kinds.check(&kind, &mut check);
-        let client_identity = check.client_identity;
-        let logo = read_logo(source, &file, &mut problems);
-        let blocks = blocks::parse_blocks(source, &id, &file.block, &mut problems);
+        check_file(&mut check, &file);
+        let mapping =
+            check_mapping(&mut check, &file, kind.protocol_claims(), &declarations.claims);
+        level_names::check_acr_names(&mut check, &file, declarations);
+        let mut kind_check = KindCheck::new(check.table(""), kind.name, &file, context);
+        let client_secret = kinds.check(&kind, &mut kind_check);
+        let client_identity = kind_check.client_identity;
+        let logo = read_logo(&mut check, &file);
+        let blocks = blocks::parse_blocks(&mut check, &id, &file.block);
         ConfiguredConnector {
             id: id.clone(),
             file,
@@ -138,57 +128,33 @@ fn draft_from_source(
     ConnectorDraft { id, connector, problems, unverified: None }
 }
 
-fn check_file(source: &SourceFile, file: &ConnectorFile, problems: &mut Vec<Diagnostic>) {
-    localized_text::check_texts(source, "name", &file.name, problems);
-    check_limits(source, file.limits, problems);
-    check_email_domains(source, &file.email_domains, problems);
+fn check_file(check: &mut FileCheck<'_>, file: &ConnectorFile) {
+    localized_text::check_texts(check, "name", &file.name, MAX_NAME_CHARS);
+    check_email_domains(check, &file.email_domains);
     if file.category.as_deref().is_some_and(|category| !is_category_id(category)) {
         let fix = "use 1 to 32 characters of a-z, 0-9 and -, as [choice] categories in passerelle.toml does";
-        problems.push(source.diagnostic("category", "is not a valid category id", fix));
+        check.report("category", "is not a valid category id", fix);
     }
     if file.levels.lowest > file.levels.highest {
-        problems.push(source.diagnostic(
-            "levels",
-            "has a lowest level above the highest",
-            "swap the two",
-        ));
+        check.report("levels", "has a lowest level above the highest", "swap the two");
     }
-    check_methods(source, "amr", &file.amr, problems);
-    check_methods(source, "mfa", &file.mfa, problems);
-    check_passed_methods(source, &file.passed_amr, problems);
+    check_methods(check, "amr", &file.amr);
+    check_methods(check, "mfa", &file.mfa);
+    check_passed_methods(check, &file.passed_amr);
     if file.amr.iter().any(|name| name == "mfa") {
         let fix = "list the methods behind it, for example [\"pwd\", \"otp\"]; the hub derives mfa from them";
-        problems.push(source.diagnostic("amr", "contains mfa, which is not a single method", fix));
+        check.report("amr", "contains mfa, which is not a single method", fix);
     }
     if file.mfa.iter().any(|name| name == "mfa") {
-        problems.push(source.diagnostic(
+        check.report(
             "mfa",
             "defines mfa by itself",
             "list the methods behind it, for example [\"pwd\", \"otp\"]",
-        ));
+        );
     }
 }
 
-fn check_limits(source: &SourceFile, limits: ConnectorLimits, problems: &mut Vec<Diagnostic>) {
-    let count = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
-    if let Some(calls) = limits.calls {
-        check_range(source, "limits.calls", count(calls), (1, 65_536), problems);
-    }
-    check_range(source, "limits.queue", count(limits.queue), (0, 65_536), problems);
-    check_rate(source, "limits.redirects_per_minute", limits.redirects_per_minute, problems);
-    // A user waits for the page meanwhile.
-    check_range(source, "limits.queue_ms", limits.queue_ms, (0, 5_000), problems);
-}
-
-fn read_logo(
-    source: &SourceFile,
-    file: &ConnectorFile,
-    problems: &mut Vec<Diagnostic>,
-) -> Option<Logo> {
-    let folder = source.path().parent().unwrap_or(Path::new(""));
-    let read = file.logo.as_ref().map(|path| Logo::read_entry_logo(folder, path)).transpose();
-    read.unwrap_or_else(|error| {
-        problems.push(source.locate(error.at("logo")));
-        None
-    })
+fn read_logo(check: &mut FileCheck<'_>, file: &ConnectorFile) -> Option<Logo> {
+    let folder = check.source.path().parent().unwrap_or(Path::new(""));
+    check.accept("logo", Logo::read_entry_logo(folder, file.logo.as_ref()?))
 }

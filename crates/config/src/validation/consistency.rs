@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
+use super::scopes::NamedScopeTable;
 use crate::model::{DataProviderFile, ServiceProviderFile};
 use passerelle_protocol::ids::{ClientId, Scope};
-use passerelle_settings::{Diagnostic, SourceFile, secret_rules};
+use passerelle_settings::{Diagnostic, FileCheck, SourceFile, secret_rules};
 
 /// The fields of a client's file that must be consistent with other files.
 #[derive(Clone, Copy)]
@@ -209,39 +210,41 @@ pub fn shared_secret_conflicts<'a>(
 }
 
 /// Reports a `client_id` that is not 1 to 255 printable ASCII characters.
-pub fn check_client_id(source: &SourceFile, client_id: &ClientId, problems: &mut Vec<Diagnostic>) {
+pub fn check_client_id(check: &mut FileCheck<'_>, client_id: &ClientId) {
     let id = client_id.as_str();
     if id.is_empty() || id.len() > 255 || !id.bytes().all(|c| c.is_ascii_graphic()) {
         let fix = "use 1 to 255 printable ASCII characters without spaces";
-        problems.push(source.diagnostic("client_id", "is not a valid client_id", fix));
+        check.report("client_id", "is not a valid client_id", fix);
     }
+}
+
+/// Returns true if the text is a valid id of a category.
+pub fn is_category_id(id: &str) -> bool {
+    let charset = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-';
+    (1..=32).contains(&id.len()) && id.bytes().all(charset)
 }
 
 /// Reports an empty sector.
-pub fn check_sector(source: &SourceFile, sector: Option<&str>, problems: &mut Vec<Diagnostic>) {
+pub fn check_sector(check: &mut FileCheck<'_>, sector: Option<&str>) {
     if sector.is_some_and(|sector| sector.trim_ascii().is_empty()) {
-        problems.push(source.diagnostic(
-            "sector",
-            "is empty",
-            "name the sector, or remove the key",
-        ));
+        check.report("sector", "is empty", "name the sector, or remove the key");
     }
 }
 
-/// Reports scopes in the list `key` that the scope table `name` doesn't contain.
+/// Reports entries of `scopes` that the scope table doesn't contain.
 pub fn check_scopes_are_known(
-    source: &SourceFile,
-    (key, granted): (&str, &[Scope]),
-    (name, table): (&str, &BTreeMap<Scope, Vec<String>>),
-    problems: &mut Vec<Diagnostic>,
+    check: &mut FileCheck<'_>,
+    granted: &[Scope],
+    table: NamedScopeTable<'_>,
 ) {
+    let NamedScopeTable { name, scopes: table } = table;
     for (index, _) in granted.iter().enumerate().filter(|(_, scope)| !table.contains_key(*scope)) {
         let known = table.keys().map(Scope::as_str).collect::<Vec<_>>().join(", ");
         let fix = format!("add it to [{name}] of scopes.toml, or use one of: {known}");
-        problems.push(source.diagnostic(
-            &format!("{key}[{index}]"),
+        check.report(
+            &format!("scopes[{index}]"),
             "is granted, but is not in the scopes table",
             fix,
-        ));
+        );
     }
 }

@@ -3,16 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use passerelle_protocol::email_domain::EmailDomain;
-use passerelle_settings::{Diagnostic, SourceFile, ValueError};
+use passerelle_settings::{Diagnostic, FileCheck, SourceFile, ValueError};
 
 use passerelle_connector::ConfiguredConnector;
 
 /// Checks the domains that one file lists.
-pub fn check_email_domains(
-    source: &SourceFile,
-    patterns: &[String],
-    problems: &mut Vec<Diagnostic>,
-) {
+pub fn check_email_domains(check: &mut FileCheck<'_>, patterns: &[String]) {
     let mut known = BTreeSet::new();
     for (index, pattern) in patterns.iter().enumerate() {
         let checked = match check_pattern(pattern) {
@@ -21,9 +17,7 @@ pub fn check_email_domains(
             }
             checked => checked,
         };
-        if let Err(error) = checked {
-            problems.push(source.locate(error.at(format!("email_domains[{index}]"))));
-        }
+        check.accept(&format!("email_domains[{index}]"), checked);
     }
 }
 

@@ -7,34 +7,31 @@ use super::declarations::Declarations;
 use crate::model::{ServiceProviderFile, Settings};
 use passerelle_connector::ConnectorFile;
 use passerelle_protocol::acr::{AcrRegistration, Level, Platform};
-use passerelle_settings::{Diagnostic, SourceFile};
+use passerelle_settings::FileCheck;
 
 /// Maximum length of a level name, which is usually a URI.
 const MAX_NAME_BYTES: usize = 128;
 
 /// Checks the `[level_names.NAME]` tables.
-pub fn check_level_names(source: &SourceFile, settings: &Settings, problems: &mut Vec<Diagnostic>) {
-    let mut report = |key: &str, message: String, fix: &str| {
-        problems.push(source.diagnostic(key, message, fix));
-    };
+pub fn check_level_names(check: &mut FileCheck<'_>, settings: &Settings) {
     for (name, declaration) in &settings.level_names {
         let key = format!("level_names.{name}");
         // `acr_values` are separated by spaces (OpenID Connect Core 1.0 §3.1.2.1).
         let symbol = |c: u8| c.is_ascii_graphic() && c != b'"' && c != b'\\';
         if name.is_empty() || name.len() > MAX_NAME_BYTES || !name.bytes().all(symbol) {
             let fix = "use 1 to 128 printable ASCII characters without spaces, for example https://refeds.org/profile/mfa";
-            report(&key, "is not a valid value of acr".to_owned(), fix);
+            check.report(&key, "is not a valid value of acr", fix);
         }
         if let Some(level) = Level::ALL.iter().find(|level| level.as_str() == name) {
             let message = format!("is the name of the level {} itself", level.as_str());
-            report(&key, message, "remove it, or choose another name");
+            check.report(&key, message, "remove it, or choose another name");
         }
         let levels = settings.platform.levels();
         if !levels.contains(&declaration.level) {
             let known: Vec<&str> = levels.iter().map(|level| level.as_str()).collect();
-            let message = "is not a level of this platform".to_owned();
+            let message = "is not a level of this platform";
             let fix = format!("write one of: {}", known.join(", "));
-            report(&format!("{key}.level"), message, &fix);
+            check.report(&format!("{key}.level"), message, &fix);
         }
     }
 }
@@ -42,26 +39,25 @@ pub fn check_level_names(source: &SourceFile, settings: &Settings, problems: &mu
 /// Returns what a service provider's file says of `acr`, and reports what is invalid. Without
 /// declarations, because the settings are unreadable, nothing is checked.
 pub fn acr_registration(
-    source: &SourceFile,
+    check: &mut FileCheck<'_>,
     file: &ServiceProviderFile,
     platform: Option<Platform>,
     declarations: Option<&Declarations>,
-    problems: &mut Vec<Diagnostic>,
 ) -> AcrRegistration {
     let Some(declarations) = declarations else { return AcrRegistration::default() };
     let (mut level_names, mut seen) = (Vec::new(), BTreeSet::new());
     for (index, name) in file.level_names.iter().enumerate() {
         let key = format!("level_names[{index}]");
         if !seen.insert(name) {
-            problems.push(source.diagnostic(&key, "is listed twice", "keep one of the two"));
+            check.report(&key, "is listed twice", "keep one of the two");
         }
         match declarations.level_name(name) {
             Some(declared) => level_names.push(declared),
-            None => problems.push(source.diagnostic(
+            None => check.report(
                 &key,
                 "is not a declared level name",
                 undeclared_fix(name, declarations),
-            )),
+            ),
         }
     }
     let levels = platform.map(Platform::levels).unwrap_or_default();
@@ -73,11 +69,11 @@ pub fn acr_registration(
                 .map(|level| level.as_str())
                 .chain(file.level_names.iter().map(String::as_str))
                 .collect();
-            problems.push(source.diagnostic(
+            check.report(
                 &format!("default_acr_values[{index}]"),
                 "is neither a level of the platform nor in level_names",
                 format!("write one of: {}; or add it to level_names", known.join(", ")),
-            ));
+            );
         }
     }
     AcrRegistration { level_names, default_values: file.default_acr_values.clone() }
@@ -86,16 +82,15 @@ pub fn acr_registration(
 /// Reports names in a connector's `[acr.names]` that are not declared, and values that don't prove
 /// the level of their name.
 pub fn check_acr_names(
-    source: &SourceFile,
+    check: &mut FileCheck<'_>,
     file: &ConnectorFile,
     declarations: &Declarations,
-    problems: &mut Vec<Diagnostic>,
 ) {
     for (name, values) in &file.acr.names {
         let key = format!("acr.names.{name}");
         let Some(declared) = declarations.level_name(name) else {
             let fix = undeclared_fix(name, declarations);
-            problems.push(source.diagnostic(&key, "is not a declared level name", fix));
+            check.report(&key, "is not a declared level name", fix);
             continue;
         };
         let proves = |value: &String| {
@@ -108,7 +103,7 @@ pub fn check_acr_names(
             let fix = format!(
                 "list each value under {level} or a higher level of [acr] too, or correct it here"
             );
-            problems.push(source.diagnostic(&key, message, fix));
+            check.report(&key, message, fix);
         }
     }
 }

@@ -4,8 +4,7 @@ use std::path::PathBuf;
 
 use crate::model::{DeviceKeyPurpose, Pkcs11Config, Settings};
 use passerelle_protocol::ids::Secret;
-use passerelle_settings::value_checks::check_range;
-use passerelle_settings::{Diagnostic, SecretContext, SourceFile, secrets};
+use passerelle_settings::{FileCheck, SecretContext};
 
 /// Longest label of a token (`CK_TOKEN_INFO`), in bytes.
 const MAX_LABEL_BYTES: usize = 32;
@@ -26,32 +25,27 @@ pub struct Pkcs11Access {
 
 /// Checks the table; `None` without one, or if it is invalid.
 pub fn check_pkcs11(
-    source: &SourceFile,
+    check: &mut FileCheck<'_>,
     settings: &Settings,
     context: &SecretContext<'_>,
-    problems: &mut Vec<Diagnostic>,
 ) -> Option<Pkcs11Access> {
     let Pkcs11Config { module, token, pin, new_keys, sessions, timeout_seconds } =
         settings.pkcs11.as_ref()?;
     if !cfg!(feature = "pkcs11") {
         let message = "needs the Cargo feature `pkcs11`, which this build leaves out";
         let fix = "build the hub with `--features pkcs11`, or remove the table";
-        problems.push(source.diagnostic("pkcs11", message, fix));
+        check.report("pkcs11", message, fix);
     }
     if module.as_os_str().is_empty() {
         let fix = "write its path, for example \"/usr/lib/softhsm/libsofthsm2.so\"";
-        problems.push(source.diagnostic("pkcs11.module", "is empty", fix));
+        check.report("pkcs11.module", "is empty", fix);
     }
     if token.is_empty() || token.len() > MAX_LABEL_BYTES {
         let fix =
             "write the label of the token, of 1 to 32 bytes; `pkcs11-tool --list-slots` shows it";
-        problems.push(source.diagnostic("pkcs11.token", "is not the label of a token", fix));
+        check.report("pkcs11.token", "is not the label of a token", fix);
     }
-    let count = u64::try_from(*sessions).unwrap_or(u64::MAX);
-    check_range(source, "pkcs11.sessions", count, (1, 256), problems);
-    check_range(source, "pkcs11.timeout_seconds", *timeout_seconds, (1, 60), problems);
-    let resolved = secrets::resolve_secret(source, "pkcs11.pin", pin, context);
-    let resolved = resolved.map_err(|problem| problems.push(problem)).ok()?;
+    let resolved = check.resolve_secret("pkcs11.pin", pin, context)?;
     Some(Pkcs11Access {
         module: context.folder.join(module),
         token: token.clone(),

@@ -4,7 +4,7 @@ use super::pkcs11::{Pkcs11Access, check_pkcs11};
 use super::vault_transit::{VaultTransitAccess, check_vault_transit};
 use crate::model::{DeviceKeyPurpose, PlainKeyFiles, Settings, TransitKeyPurpose};
 use passerelle_protocol::ids::Secret;
-use passerelle_settings::{Diagnostic, SecretContext, SourceFile, secrets};
+use passerelle_settings::{Diagnostic, FileCheck, SecretContext, SourceFile, secrets};
 
 /// Shortest passphrase, in characters.
 const MIN_PASSPHRASE_CHARS: usize = 20;
@@ -21,13 +21,12 @@ pub struct PrivateKeyAccess {
 
 /// Checks the settings and resolves their secrets.
 pub(super) fn check_private_keys(
-    source: &SourceFile,
+    check: &mut FileCheck<'_>,
     settings: &Settings,
     context: &SecretContext<'_>,
-    problems: &mut Vec<Diagnostic>,
 ) -> PrivateKeyAccess {
-    let pkcs11 = check_pkcs11(source, settings, context, problems);
-    let vault_transit = check_vault_transit(source, settings, context, problems);
+    let pkcs11 = check_pkcs11(check, settings, context);
+    let vault_transit = check_vault_transit(check, settings, context);
     if let (Some(token), Some(engine)) = (&pkcs11, &vault_transit) {
         let both = engine.new_keys.iter().any(|purpose| match purpose {
             TransitKeyPurpose::Tokens => token.new_keys.contains(&DeviceKeyPurpose::Tokens),
@@ -39,11 +38,11 @@ pub(super) fn check_private_keys(
         if both {
             let message = "names keys that pkcs11.new_keys names too";
             let fix = "let each key be generated in one device; for a device that you leave, write new_keys = []";
-            problems.push(source.diagnostic("vault_transit.new_keys", message, fix));
+            check.report("vault_transit.new_keys", message, fix);
         }
     }
-    let passphrase = read_passphrase(source, settings, context);
-    let passphrase = passphrase.map_err(|problem| problems.push(problem)).ok().flatten();
+    let passphrase = read_passphrase(check.source, settings, context);
+    let passphrase = check.collect(passphrase).flatten();
     let is_protected = settings.key_passphrase.is_some()
         || settings.pkcs11.is_some()
         || settings.vault_transit.is_some();
@@ -51,7 +50,7 @@ pub(super) fn check_private_keys(
     if plain_key_files == PlainKeyFiles::Refused && !is_protected {
         let message = "is \"refused\", and the hub has neither encrypted keys nor a device";
         let fix = "set key_passphrase, add [pkcs11] or [vault_transit], or remove plain_key_files";
-        problems.push(source.diagnostic("plain_key_files", message, fix));
+        check.report("plain_key_files", message, fix);
     }
     PrivateKeyAccess { passphrase, pkcs11, vault_transit, plain_key_files }
 }

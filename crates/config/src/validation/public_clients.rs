@@ -8,52 +8,47 @@ use passerelle_protocol::acr::Platform;
 use passerelle_protocol::redirect_uri::private_use_scheme;
 use passerelle_protocol::registration::{ClientType, ConsentRequirement};
 use passerelle_settings::address::{self, PlainHttp};
-use passerelle_settings::{Diagnostic, SourceFile, ValueError};
+use passerelle_settings::{FileCheck, ValueError};
 
 /// Checks the settings that only a public client may have, and those that it must not have.
 pub fn check_public_client(
-    source: &SourceFile,
+    check: &mut FileCheck<'_>,
     file: &ServiceProviderFile,
     platform: Option<Platform>,
-    problems: &mut Vec<Diagnostic>,
 ) {
     for (index, origin) in file.cors_origins.iter().enumerate() {
-        if let Err(error) = check_cors_origin(origin) {
-            problems.push(source.locate(error.at(format!("cors_origins[{index}]"))));
-        }
+        check.accept(&format!("cors_origins[{index}]"), check_cors_origin(origin));
     }
-    let mut report =
-        |key: &str, message: &str, fix: &str| problems.push(source.diagnostic(key, message, fix));
     match file.client_type() {
         ClientType::Confidential => {
             let fix = "remove it, or write token_endpoint_auth_method = \"none\"";
             if !file.cors_origins.is_empty() {
                 let message = "lets pages call the token endpoint, but a page can't keep a secret: only public clients have origins";
-                report("cors_origins", message, fix);
+                check.report("cors_origins", message, fix);
             }
             if file.public_on_high {
-                report("public_on_high", "applies to public clients only", fix);
+                check.report("public_on_high", "applies to public clients only", fix);
             }
         }
         ClientType::Public => {
             if platform == Some(Platform::High) && !file.public_on_high {
                 let message = "is \"none\", but the high platform accepts public clients only where the file says so";
                 let fix = "register a confidential client; or write public_on_high = true, if the operator of the federation agrees";
-                report("token_endpoint_auth_method", message, fix);
+                check.report("token_endpoint_auth_method", message, fix);
             }
             if platform == Some(Platform::Standard) && file.public_on_high {
                 let message = "applies to the high platform only";
-                report("public_on_high", message, "remove it");
+                check.report("public_on_high", message, "remove it");
             }
             if !file.secrets.is_empty() {
                 let message = "contains secrets, but everyone who has a public client has its secret, so it proves nothing";
                 let fix = "remove them, or write token_endpoint_auth_method = \"client_secret_post\" for a client on a server";
-                report("secrets", message, fix);
+                check.report("secrets", message, fix);
             }
             if file.consent() == ConsentRequirement::None {
                 let message = "is \"none\", but every login of a public client needs the user's interaction: another application can send requests in its name (RFC 8252 §8.6)";
                 let fix = "remove it, or write consent = \"required\"";
-                report("consent", message, fix);
+                check.report("consent", message, fix);
             }
         }
     }

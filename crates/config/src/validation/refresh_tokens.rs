@@ -1,32 +1,43 @@
 //! Checks `[refresh_tokens]` of a service provider's file.
 
-use crate::model::ServiceProviderFile;
-use passerelle_protocol::registration::ConsentRequirement;
-use passerelle_settings::value_checks::check_range;
-use passerelle_settings::{Diagnostic, SourceFile};
+use std::time::Duration;
 
-/// One year.
-const MAX_LIFETIME_SECONDS: u64 = 366 * 24 * 3600;
+use crate::model::{RefreshTokensConfig, ServiceProviderFile};
+use passerelle_federation::RefreshTokenRules;
+use passerelle_protocol::ids::Scope;
+use passerelle_protocol::refresh::OFFLINE_ACCESS;
+use passerelle_protocol::registration::ConsentRequirement;
+use passerelle_settings::FileCheck;
 
 /// Checks that the user is asked, and that the lifetimes are sensible.
-pub fn check_refresh_tokens(
-    source: &SourceFile,
-    file: &ServiceProviderFile,
-    problems: &mut Vec<Diagnostic>,
-) {
+pub fn check_refresh_tokens(check: &mut FileCheck<'_>, file: &ServiceProviderFile) {
     let Some(refresh_tokens) = file.refresh_tokens else { return };
     if file.consent() != ConsentRequirement::Required {
         let message = "gives access while the user is away, so the user must be asked";
-        problems.push(source.diagnostic("refresh_tokens", message, "add consent = \"required\""));
+        check.report("refresh_tokens", message, "add consent = \"required\"");
     }
-    let mut check = |key: &str, seconds: u64, most: u64| {
-        check_range(source, &format!("refresh_tokens.{key}"), seconds, (60, most), problems);
-    };
-    let lifetime = refresh_tokens.lifetime_seconds;
-    check("lifetime_seconds", lifetime, MAX_LIFETIME_SECONDS);
     if let Some(idle) = refresh_tokens.idle_seconds {
-        check("idle_seconds", idle, lifetime.max(60));
+        let longest = refresh_tokens.lifetime_seconds.max(60);
+        check.check_range("refresh_tokens.idle_seconds", idle, 60..=longest);
     }
+}
+
+/// Returns the rules that a table states.
+pub fn refresh_token_rules(config: RefreshTokensConfig) -> RefreshTokenRules {
+    RefreshTokenRules {
+        lifetime: Duration::from_secs(config.lifetime_seconds),
+        idle: Duration::from_secs(config.idle_seconds()),
+        ends_with_session: config.end_with_session,
+    }
+}
+
+/// Returns the scopes that a service provider may request: with refresh tokens also the one that
+/// asks for them.
+pub fn granted_scopes(file: &ServiceProviderFile) -> Vec<Scope> {
+    let offline = Scope::from(OFFLINE_ACCESS);
+    let is_listed = file.scopes.contains(&offline);
+    let added = (file.refresh_tokens.is_some() && !is_listed).then_some(offline);
+    file.scopes.iter().cloned().chain(added).collect()
 }
 
 #[cfg(test)]

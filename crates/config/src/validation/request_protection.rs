@@ -7,16 +7,15 @@ use passerelle_federation::client_keys::KeySource;
 use passerelle_protocol::alg::{AcceptedAlgs, VerificationAlg};
 use passerelle_protocol::registration::{ProtocolRules, RequestPolicy, RequestProtection};
 use passerelle_protocol::security_profile::SecurityProfile;
-use passerelle_settings::{Diagnostic, SourceFile};
+use passerelle_settings::FileCheck;
 
 /// Reads the settings and reports those that can't work. `policy` is the hub's; `None` if the
 /// settings file is unreadable.
 pub fn request_protection(
-    source: &SourceFile,
+    check: &mut FileCheck<'_>,
     file: &ServiceProviderFile,
     keys: &KeySource,
     policy: Option<RequestPolicy>,
-    problems: &mut Vec<Diagnostic>,
 ) -> RequestProtection {
     // A profile reports it itself.
     let is_own_choice = file.profile.is_none() && file.require_pushed_authorization_requests;
@@ -24,11 +23,11 @@ pub fn request_protection(
         let message = "is true, but this hub has no endpoint to push requests to";
         let fix =
             "write pushed_authorization_requests = \"accepted\" in passerelle.toml, or remove it";
-        problems.push(source.diagnostic("require_pushed_authorization_requests", message, fix));
+        check.report("require_pushed_authorization_requests", message, fix);
     }
     let request_object_algs = request_object_algs(file, keys);
-    check_request_objects(source, file, keys, problems);
-    check_signed_responses(source, file, keys, problems);
+    check_request_objects(check, file, keys);
+    check_signed_responses(check, file, keys);
     RequestProtection {
         profile: file.profile,
         require_pushed: file.require_pushed_authorization_requests
@@ -58,17 +57,12 @@ fn request_object_algs(file: &ServiceProviderFile, keys: &KeySource) -> Option<A
         .then(|| file.profile.map_or(AcceptedAlgs::ANY, SecurityProfile::algs))
 }
 
-fn check_request_objects(
-    source: &SourceFile,
-    file: &ServiceProviderFile,
-    keys: &KeySource,
-    problems: &mut Vec<Diagnostic>,
-) {
+fn check_request_objects(check: &mut FileCheck<'_>, file: &ServiceProviderFile, keys: &KeySource) {
     let Some(alg) = file.request_object_signing_alg else {
         if file.require_signed_request_object && request_object_algs(file, keys).is_none() {
             let message = "is true, but no algorithm is registered, so every request is rejected";
             let fix = "add request_object_signing_alg = \"ES256\", \"PS256\", \"EdDSA\" or \"RS256\", as the service provider signs";
-            problems.push(source.diagnostic("require_signed_request_object", message, fix));
+            check.report("require_signed_request_object", message, fix);
         }
         return;
     };
@@ -76,7 +70,7 @@ fn check_request_objects(
     if file.jwks.is_none() && file.jwks_uri.is_none() {
         let message = "is set, but there are no keys to verify signatures with";
         let fix = "add jwks or jwks_uri with the public keys of its request objects";
-        problems.push(source.diagnostic(key, message, fix));
+        check.report(key, message, fix);
     }
     // Keys at a jwks_uri may change, but an inline set doesn't.
     if matches!(keys, KeySource::Inline(keys) if !keys.verification.verifies(alg)) {
@@ -87,35 +81,28 @@ fn check_request_objects(
         };
         let message = format!("contains no signing key for {key}");
         let fix = format!("add one: {needed}, with use = \"sig\" or without use");
-        problems.push(source.diagnostic("jwks", message, fix));
+        check.report("jwks", message, fix);
     }
 }
 
-fn check_signed_responses(
-    source: &SourceFile,
-    file: &ServiceProviderFile,
-    keys: &KeySource,
-    problems: &mut Vec<Diagnostic>,
-) {
+fn check_signed_responses(check: &mut FileCheck<'_>, file: &ServiceProviderFile, keys: &KeySource) {
     let encryption = file.authorization_encrypted_response_alg;
-    let mut report =
-        |key: &str, message: &str, fix: &str| problems.push(source.diagnostic(key, message, fix));
     if encryption.is_none() && file.authorization_encrypted_response_enc.is_some() {
         let message = "is set, but no algorithm is registered to encrypt with";
         let fix = "add authorization_encrypted_response_alg, or remove it";
-        report("authorization_encrypted_response_enc", message, fix);
+        check.report("authorization_encrypted_response_enc", message, fix);
     }
     let Some(alg) = encryption else { return };
     let key = "authorization_encrypted_response_alg";
     if file.authorization_signed_response_alg.is_none() {
         let message = "is set, but only signed responses are encrypted";
-        report(key, message, "add authorization_signed_response_alg, or remove it");
+        check.report(key, message, "add authorization_signed_response_alg, or remove it");
     }
     if file.jwks.is_none() && file.jwks_uri.is_none() {
         let message = "is set, but there is no key to encrypt to";
         let fix =
             "add jwks or jwks_uri with a public key for encryption (use = \"enc\") and its kid";
-        report(key, message, fix);
+        check.report(key, message, fix);
     }
-    check_encryption_keys(source, keys, &[alg], problems);
+    check_encryption_keys(check, keys, &[alg]);
 }

@@ -8,7 +8,7 @@ use passerelle_federation::identity::declared::DeclaredClaims;
 use passerelle_federation::identity::scopes::ScopeTable;
 use passerelle_federation::identity::{Claim, ClaimName};
 use passerelle_protocol::registration::ProtocolRules;
-use passerelle_settings::{Diagnostic, SourceFile};
+use passerelle_settings::{Diagnostic, FileCheck, SourceFile};
 
 /// Content in place of a missing scopes.toml: the built-in tables apply.
 pub(crate) const ABSENT_SCOPES_FILE: &str = "# absent: the built-in tables\n";
@@ -20,6 +20,13 @@ pub struct ScopeTables {
     pub scopes: Scopes,
     /// Table under `rules = "openid"`.
     pub openid: Scopes,
+}
+
+/// A scope table with its name in `scopes.toml`.
+#[derive(Clone, Copy, Debug)]
+pub struct NamedScopeTable<'a> {
+    pub name: &'static str,
+    pub scopes: &'a Scopes,
 }
 
 impl Default for ScopeTables {
@@ -40,12 +47,12 @@ impl ScopeTables {
 
     /// Returns the table for `rules` with its name in the file.
     #[must_use]
-    pub const fn named(&self, rules: ProtocolRules) -> (&'static str, &Scopes) {
+    pub const fn named(&self, rules: ProtocolRules) -> NamedScopeTable<'_> {
         let name = match rules {
             ProtocolRules::Federation => "scopes",
             ProtocolRules::Openid => "openid",
         };
-        (name, self.for_rules(rules))
+        NamedScopeTable { name, scopes: self.for_rules(rules) }
     }
 }
 
@@ -63,44 +70,43 @@ pub fn load_scopes(
         return Some((source, ScopeTables::default()));
     }
     let source = SourceFile::read(file).map_err(|problem| problems.push(problem)).ok()?;
-    let tables = parse_scopes(&source, declared, problems)?;
+    let tables = parse_scopes(&mut FileCheck::new(&source, problems), declared)?;
     Some((source, tables))
 }
 
 /// Returns the tables of a parsed file. Returns `None` and reports problems if it is invalid.
 pub fn parse_scopes(
-    source: &SourceFile,
+    check: &mut FileCheck<'_>,
     declared: Option<&DeclaredClaims>,
-    problems: &mut Vec<Diagnostic>,
 ) -> Option<ScopeTables> {
-    let written = source.deserialize::<ScopesFile>(problems)?;
+    let written = check.source.deserialize::<ScopesFile>(check.problems)?;
     // A table of one scope adds it; the scopes of the standard stay.
     let openid = ScopeTable::openid().names().into_iter().chain(written.openid).collect();
     let tables = ScopeTables { scopes: written.scopes, openid };
-    let before = problems.len();
+    let before = check.problems.len();
     let with_declared = |claims: &mut dyn Iterator<Item = Claim>| {
         let claims = claims.map(ClaimName::from);
         declared.map(|declared| claims.chain(declared.names()).collect::<Vec<_>>())
     };
     let federation = with_declared(&mut Claim::FEDERATION.into_iter());
-    check_table(source, ("scopes", &tables.scopes), federation.as_deref(), problems);
+    check_table(check, tables.named(ProtocolRules::Federation), federation.as_deref());
     let openid = with_declared(&mut Claim::all());
-    check_table(source, ("openid", &tables.openid), openid.as_deref(), problems);
-    (problems.len() == before).then_some(tables)
+    check_table(check, tables.named(ProtocolRules::Openid), openid.as_deref());
+    (check.problems.len() == before).then_some(tables)
 }
 
 fn check_table(
-    source: &SourceFile,
-    (table, scopes): (&str, &Scopes),
+    check: &mut FileCheck<'_>,
+    table: NamedScopeTable<'_>,
     claims: Option<&[ClaimName]>,
-    problems: &mut Vec<Diagnostic>,
 ) {
+    let NamedScopeTable { name: table, scopes } = table;
     if !scopes.get("openid").is_some_and(|claims| claims.iter().any(|claim| claim == "sub")) {
-        problems.push(source.diagnostic(
+        check.report(
             &format!("{table}.openid"),
             "does not contain sub",
             "write openid = [\"sub\"]",
-        ));
+        );
     }
     for (scope, names) in scopes {
         let key = format!("{table}.{scope}");
@@ -108,23 +114,23 @@ fn check_table(
         if scope.as_str().is_empty()
             || !scope.as_str().bytes().all(|c| c.is_ascii_graphic() && c != b'"' && c != b'\\')
         {
-            problems.push(source.diagnostic(
+            check.report(
                 &key,
                 "is not a valid scope name",
                 "use printable ASCII without spaces, \" and \\",
-            ));
+            );
         }
         let Some(claims) = claims else { continue };
         let is_known = |name: &String| claims.iter().any(|claim| claim.as_str() == name);
         if let Some(unknown) = names.iter().find(|name| !is_known(name)) {
             let known = claims.iter().map(ClaimName::as_str).collect::<Vec<_>>().join(", ");
-            problems.push(source.diagnostic(
+            check.report(
                 &key,
                 format!("names an unknown claim, {unknown}"),
                 format!(
                     "declare it as [claims.{unknown}] in passerelle.toml, or use only: {known}"
                 ),
-            ));
+            );
         }
     }
 }

@@ -11,7 +11,7 @@ use passerelle_protocol::alg::VerificationAlg;
 use passerelle_protocol::client_auth::AuthMethod;
 use passerelle_protocol::registration::ProtocolRules;
 use passerelle_protocol::security_profile::SecurityProfile;
-use passerelle_settings::{Diagnostic, SourceFile};
+use passerelle_settings::FileCheck;
 
 /// FAPI 2.0 Security Profile §5.3.2.1.
 const MAX_CODE_LIFETIME: Duration = Duration::from_secs(60);
@@ -19,16 +19,15 @@ const MAX_CODE_LIFETIME: Duration = Duration::from_secs(60);
 /// Returns the file with everything that its profile, or the hub's if that demands more, requires.
 /// Without `declarations` the hub's own settings are unreadable, and unknown.
 pub fn apply_profile(
-    source: &SourceFile,
+    check: &mut FileCheck<'_>,
     mut file: ServiceProviderFile,
     declarations: Option<&Declarations>,
-    problems: &mut Vec<Diagnostic>,
 ) -> ServiceProviderFile {
     let hub = declarations.and_then(|declarations| declarations.request_policy.profile);
     let Some(profile) = file.profile.max(hub) else { return file };
-    let check = ProfileCheck { source, profile, is_from_hub: file.profile < hub };
-    check.check_hub(file.rules, declarations, problems);
-    check.check_file(&file, problems);
+    let mut check = ProfileCheck { check, profile, is_from_hub: file.profile < hub };
+    check.check_hub(file.rules, declarations);
+    check.check_file(&file);
     file.profile = Some(profile);
     file.require_pkce = true;
     file.require_pushed_authorization_requests = true;
@@ -42,11 +41,11 @@ pub fn apply_profile(
 }
 
 /// Checks that the hub's own settings allow its profile.
-pub fn check_hub_profile(source: &SourceFile, settings: &Settings, problems: &mut Vec<Diagnostic>) {
+pub fn check_hub_profile(check: &mut FileCheck<'_>, settings: &Settings) {
     let Some(profile) = settings.profile.map(SecurityProfile::as_str) else { return };
     let mut report = |key: &str, message: &str, fix: &str| {
         let message = format!("{message} profile = \"{profile}\"");
-        problems.push(source.diagnostic(key, message, fix));
+        check.report(key, message, fix);
     };
     if !settings.request_policy().requires_pushed() {
         let fix = "write pushed_authorization_requests = \"required\"";
@@ -63,35 +62,30 @@ pub fn check_hub_profile(source: &SourceFile, settings: &Settings, problems: &mu
 }
 
 /// The profile that a file is checked against.
-struct ProfileCheck<'a> {
-    source: &'a SourceFile,
+struct ProfileCheck<'a, 'f> {
+    check: &'a mut FileCheck<'f>,
     profile: SecurityProfile,
     /// Whether `passerelle.toml` demands the profile, and not the service provider's own file.
     is_from_hub: bool,
 }
 
-impl ProfileCheck<'_> {
-    fn diagnostic(&self, key: &str, message: &str, fix: &str) -> Diagnostic {
+impl ProfileCheck<'_, '_> {
+    fn report(&mut self, key: &str, message: &str, fix: &str) {
         let origin = if self.is_from_hub { " of passerelle.toml" } else { "" };
         let profile = self.profile.as_str();
         let message = format!("{message}, which profile = \"{profile}\"{origin} doesn't allow");
-        self.source.diagnostic(key, message, fix)
+        self.check.report(key, message, fix);
     }
 
     /// Checks the settings of the hub that a service provider with this profile depends on.
-    fn check_hub(
-        &self,
-        rules: ProtocolRules,
-        declarations: Option<&Declarations>,
-        problems: &mut Vec<Diagnostic>,
-    ) {
+    fn check_hub(&mut self, rules: ProtocolRules, declarations: Option<&Declarations>) {
         // A problem of the hub's own profile is reported there.
         let Some(hub) = declarations.filter(|_| !self.is_from_hub) else { return };
         if !hub.request_policy.accepts_pushed() {
             let message =
                 "needs pushed authorization requests, but this hub has no endpoint for them";
             let fix = "write pushed_authorization_requests = \"accepted\" in passerelle.toml, or remove profile";
-            problems.push(self.source.diagnostic("profile", message, fix));
+            self.check.report("profile", message, fix);
         }
         if hub.code_lifetime(rules) > MAX_CODE_LIFETIME {
             let message =
@@ -102,33 +96,33 @@ impl ProfileCheck<'_> {
             };
             let fix =
                 format!("write lifetimes.{key} = 60 or less in passerelle.toml, or remove profile");
-            problems.push(self.source.diagnostic("profile", message, fix));
+            self.check.report("profile", message, fix);
         }
     }
 
-    fn check_file(&self, file: &ServiceProviderFile, problems: &mut Vec<Diagnostic>) {
-        self.check_auth_method(file, problems);
-        self.check_algorithms(file, problems);
-        self.check_switches(file, problems);
+    fn check_file(&mut self, file: &ServiceProviderFile) {
+        self.check_auth_method(file);
+        self.check_algorithms(file);
+        self.check_switches(file);
         let listed = file.client_assertion_audiences.as_deref();
         if listed.is_some_and(|listed| !matches!(listed, [only] if only == "issuer")) {
             let message = "has other audiences than the issuer";
             let fix = "remove it: the aud of an assertion is then the issuer, as one string";
-            problems.push(self.diagnostic("client_assertion_audiences", message, fix));
+            self.report("client_assertion_audiences", message, fix);
         }
         if file.id_token_claims == Some(true) {
             let message = "puts identity claims into ID tokens";
             let fix = "remove it: the service provider gets the claims from userinfo";
-            problems.push(self.diagnostic("id_token_claims", message, fix));
+            self.report("id_token_claims", message, fix);
         }
         if file.insecure_http {
             let message = "lets authorization responses travel unencrypted";
             let fix = "remove it, and use https:// (http:// for loopback only)";
-            problems.push(self.diagnostic("insecure_http", message, fix));
+            self.report("insecure_http", message, fix);
         }
     }
 
-    fn check_auth_method(&self, file: &ServiceProviderFile, problems: &mut Vec<Diagnostic>) {
+    fn check_auth_method(&mut self, file: &ServiceProviderFile) {
         let message = match file.token_endpoint_auth_method {
             Some(
                 AuthMethod::PrivateKeyJwt
@@ -141,10 +135,10 @@ impl ProfileCheck<'_> {
             }
         };
         let fix = "write token_endpoint_auth_method = \"private_key_jwt\" with jwks or jwks_uri; or \"tls_client_auth\" or \"self_signed_tls_client_auth\"";
-        problems.push(self.diagnostic("token_endpoint_auth_method", message, fix));
+        self.report("token_endpoint_auth_method", message, fix);
     }
 
-    fn check_algorithms(&self, file: &ServiceProviderFile, problems: &mut Vec<Diagnostic>) {
+    fn check_algorithms(&mut self, file: &ServiceProviderFile) {
         let of_client = "write \"ES256\", \"PS256\" or \"EdDSA\", as the service provider signs";
         let of_hub = "write \"ES256\"";
         let algorithms = [
@@ -169,13 +163,13 @@ impl ProfileCheck<'_> {
         for (key, alg, fix) in algorithms {
             if let Some(alg) = alg.filter(|alg| !self.profile.allows(*alg)) {
                 let message = format!("is {}", alg.as_str());
-                problems.push(self.diagnostic(key, &message, fix));
+                self.report(key, &message, fix);
             }
         }
     }
 
     /// Reports what the profile switches on and the file switches off.
-    fn check_switches(&self, file: &ServiceProviderFile, problems: &mut Vec<Diagnostic>) {
+    fn check_switches(&mut self, file: &ServiceProviderFile) {
         let is_bound_to_certificate = file.tls_client_certificate_bound_access_tokens;
         let switches = [
             ("require_pkce", true),
@@ -184,14 +178,14 @@ impl ProfileCheck<'_> {
             ("require_signed_request_object", self.profile.signs_messages()),
         ];
         let is_off =
-            |key: &str| matches!(self.source.values().get(key), Some(Value::Bool(_, false)));
+            |key: &str| matches!(self.check.source.values().get(key), Some(Value::Bool(_, false)));
         for (key, _) in switches.iter().filter(|(key, is_required)| *is_required && is_off(key)) {
             let fix = if *key == "dpop_bound_access_tokens" {
                 "remove it; or write tls_client_certificate_bound_access_tokens = true"
             } else {
                 "remove it: the profile switches it on"
             };
-            problems.push(self.diagnostic(key, "is false", fix));
+            self.report(key, "is false", fix);
         }
     }
 }

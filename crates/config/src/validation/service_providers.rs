@@ -2,8 +2,12 @@
 //! Checks that also concern data providers are in `consistency`.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
 
+use super::client_auth::NoValidSecret;
 use super::client_keys::{self, KeyDeclaration};
 use super::consistency::{self, Conflict, ConflictKind};
 use super::declarations::Declarations;
@@ -14,23 +18,21 @@ use super::{
 };
 use crate::model::ServiceProviderFile;
 use passerelle_connector::SandboxMode;
-use passerelle_federation::client_keys::{KeySource, ResponseEncryptionAlgs};
-use passerelle_federation::connector_rules::AllowedConnectors;
-use passerelle_federation::dated_secret::DatedSecret;
+use passerelle_federation::client_keys::KeySource;
+use passerelle_federation::connector_rules::{AllowedConnectors, ConnectorOrder};
+use passerelle_federation::localized_text::{self, MAX_NAME_CHARS};
 use passerelle_federation::logo::Logo;
-use passerelle_federation::{LogoutEndpoint, localized_text};
-use passerelle_grants::lifetimes::MAX_ACCESS_TOKEN_LIFETIME;
-use passerelle_protocol::acr::{AcrRegistration, Level, Platform};
-use passerelle_protocol::env::Timestamp;
+use passerelle_federation::{ServiceProvider, TokenBinding};
+use passerelle_protocol::acr::{Level, Platform};
+use passerelle_protocol::alg::SigningAlg;
 use passerelle_protocol::ids::ConnectorId;
 use passerelle_protocol::redirect_uri::ResponseParams;
 use passerelle_protocol::registration::{
-    ClientType, ConsentRequirement, ProtocolRules, RequestProtection,
+    ClientType, ConsentRequirement, ProtocolRules, Registration,
 };
 use passerelle_settings::address::PlainHttp;
 use passerelle_settings::folder::parse_folder;
-use passerelle_settings::value_checks::{check_range, check_rate, is_category_id};
-use passerelle_settings::{Diagnostic, SecretContext, SecretOwnerKind, SourceFile};
+use passerelle_settings::{Diagnostic, FileCheck, SecretContext, SecretOwnerKind, SourceFile};
 
 /// Folder of the files, in the configuration folder.
 pub const FOLDER: &str = "service-providers";
@@ -40,37 +42,10 @@ pub const FOLDER: &str = "service-providers";
 pub struct CheckedServiceProvider {
     /// The file.
     pub file: ServiceProviderFile,
-    /// Expired, current and future secrets; at most two are valid at any time.
-    pub secrets: Vec<DatedSecret>,
-    /// Warning for the time in which none of them is valid.
-    no_valid_secret: Option<Diagnostic>,
-    /// Sector that its `sub` are derived for: the declared one, else the client_id.
-    pub sector: String,
-    /// Source of its public keys.
-    pub keys: KeySource,
-    /// Version of the subject key for its `sub`.
-    pub subject_key_version: u32,
-    /// On the high platform: how its ID tokens and userinfo responses are encrypted.
-    pub encryption: Option<ResponseEncryptionAlgs>,
-    /// Where it receives logout tokens.
-    pub logout_endpoint: Option<LogoutEndpoint>,
-    /// Its logo.
-    pub logo: Option<Logo>,
-    /// What its file says of `acr`.
-    pub acr: AcrRegistration,
-    /// How its requests and responses are protected.
-    pub protection: RequestProtection,
-    /// Whether its ID tokens contain the claims of the granted scopes.
-    pub id_token_claims: bool,
-}
-
-impl CheckedServiceProvider {
-    /// Returns a warning if no secret is valid at `now`. It is not an error, so that an expired
-    /// secret does not prevent a restart of the hub.
-    #[must_use]
-    pub fn no_valid_secret_warning(&self, now: Timestamp) -> Option<&Diagnostic> {
-        self.no_valid_secret.as_ref().filter(|_| client_auth::none_valid(&self.secrets, now))
-    }
+    /// The form that the rest of the hub uses.
+    pub service_provider: Arc<ServiceProvider>,
+    /// It is not an error, so that an expired secret does not prevent a restart of the hub.
+    pub no_valid_secret: Option<NoValidSecret>,
 }
 
 /// Reads every file of the folder and reports those that can't be parsed.
@@ -93,55 +68,92 @@ pub struct HubSettings<'a> {
     pub declarations: Option<&'a Declarations>,
     /// On if the settings are unreadable.
     pub sandbox: SandboxMode,
+    /// Order of the choice page.
+    pub order: &'a Arc<ConnectorOrder>,
 }
 
 /// Checks a file by itself. The result is valid only if `problems` did not grow.
 pub fn check_file(
-    source: &SourceFile,
+    check: &mut FileCheck<'_>,
     file: ServiceProviderFile,
-    HubSettings { newest_subject_key, platform, declarations, sandbox }: HubSettings<'_>,
+    hub: HubSettings<'_>,
     context: &SecretContext<'_>,
-    problems: &mut Vec<Diagnostic>,
 ) -> CheckedServiceProvider {
-    let context = &context.for_file(SecretOwnerKind::ServiceProvider, source.path());
-    let file = security_profile::apply_profile(source, file, declarations, problems);
-    check_own_rules(source, &file, problems);
-    check_rules(source, &file, platform, sandbox, problems);
-    public_clients::check_public_client(source, &file, platform, problems);
-    let secrets = client_auth::read_secrets(source, &file.secrets, context, problems);
-    let sector = file.sector.clone().unwrap_or_else(|| file.client_id.to_string());
-    let keys =
-        client_keys::read_key_source(source, &KeyDeclaration::from(&file), context, problems);
-    client_auth::check_auth_method(source, &file, &keys, problems);
-    client_certificates::check_client_certificates(source, &file, declarations, problems);
-    let encryption = platform.and_then(|platform| {
-        client_keys::response_encryption(source, &file, &keys, platform, problems)
-    });
-    let subject_key_version = file.subject_key_version.unwrap_or(newest_subject_key);
-    let no_valid_secret = (!secrets.is_empty()).then(|| {
-        let message = "contains no currently valid secret: every token request of this service provider is rejected";
-        source.diagnostic("secrets", message, "add a secret, or correct the dates")
-    });
-    let logout_endpoint = backchannel_logout::read_logout_endpoint(source, &file, problems);
-    let logo = read_logo(source, &file, problems);
-    let policy = declarations.map(|declarations| declarations.request_policy);
-    let protection = request_protection::request_protection(source, &file, &keys, policy, problems);
-    let acr = level_names::acr_registration(source, &file, platform, declarations, problems);
-    let id_token_claims = has_id_token_claims(&file, declarations);
-    CheckedServiceProvider {
-        file,
-        secrets,
-        no_valid_secret,
-        sector,
+    let HubSettings { platform, declarations, sandbox, order, .. } = hub;
+    let context = &context.for_file(SecretOwnerKind::ServiceProvider, check.source.path());
+    let file = security_profile::apply_profile(check, file, declarations);
+    check_own_rules(check, &file);
+    check_rules(check, &file, platform, sandbox);
+    public_clients::check_public_client(check, &file, platform);
+    let secrets = client_auth::read_secrets(check, &file.secrets, context);
+    let keys = client_keys::read_key_source(check, &KeyDeclaration::from(&file), context);
+    client_auth::check_auth_method(check, &file, &keys);
+    client_certificates::check_client_certificates(check, &file, declarations);
+    let message = "contains no currently valid secret: every token request of this service provider is rejected";
+    let no_valid_secret = NoValidSecret::new(check, &secrets, message);
+    let service_provider = ServiceProvider {
+        registration: registration(check, &file, &keys, hub),
+        name: file.name.clone(),
+        sector: file.sector.clone().unwrap_or_else(|| file.client_id.to_string()),
+        subject_key_version: file.subject_key_version.unwrap_or(hub.newest_subject_key),
+        authentication: client_auth::authentication(&file, secrets),
+        id_token_signed_response_alg: id_token_alg(&file),
+        userinfo_signed_response_alg: file.userinfo_signed_response_alg.or(match file.rules {
+            ProtocolRules::Federation => Some(SigningAlg::ES256),
+            ProtocolRules::Openid => None,
+        }),
+        allowed_connectors: file.connectors.allowed_connectors(),
+        order: ConnectorOrder::with_preference(&file.connectors.order, order),
+        logo: read_logo(check, &file),
+        class: file.class.as_deref().map(Arc::from),
+        encryption: platform
+            .and_then(|platform| client_keys::response_encryption(check, &file, &keys, platform)),
+        logout_endpoint: backchannel_logout::read_logout_endpoint(check, &file),
+        logins_per_minute: file.logins_per_minute.and_then(NonZeroU32::new),
+        id_token_claims: has_id_token_claims(&file, declarations),
+        access_token_lifetime: file.access_token_seconds.map(Duration::from_secs),
+        cors_origins: file.cors_origins.clone(),
+        refresh_tokens: file.refresh_tokens.map(refresh_tokens::refresh_token_rules),
+        token_binding: TokenBinding {
+            dpop_required: file.dpop_bound_access_tokens,
+            dpop_nonce_required: file.dpop_nonce_required,
+            certificate_required: file.tls_client_certificate_bound_access_tokens,
+        },
         keys,
-        subject_key_version,
-        encryption,
-        logout_endpoint,
-        logo,
-        acr,
-        protection,
-        id_token_claims,
+    };
+    CheckedServiceProvider { file, service_provider: Arc::new(service_provider), no_valid_secret }
+}
+
+fn registration(
+    check: &mut FileCheck<'_>,
+    file: &ServiceProviderFile,
+    keys: &KeySource,
+    hub: HubSettings<'_>,
+) -> Registration {
+    let policy = hub.declarations.map(|declarations| declarations.request_policy);
+    Registration {
+        client_id: file.client_id.clone(),
+        active: file.active,
+        client_type: file.client_type(),
+        redirect_uris: file.redirect_uris.clone(),
+        post_logout_redirect_uris: file.post_logout_redirect_uris.clone(),
+        granted_scopes: refresh_tokens::granted_scopes(file),
+        require_pkce: file.require_pkce,
+        home_page: file.home_page.clone(),
+        consent: file.consent(),
+        rules: file.rules,
+        hints: file.connectors.idp_hint.clone(),
+        acr: level_names::acr_registration(check, file, hub.platform, hub.declarations),
+        require_auth_time: file.require_auth_time || file.rules == ProtocolRules::Federation,
+        protection: request_protection::request_protection(check, file, keys, policy),
     }
+}
+
+fn id_token_alg(file: &ServiceProviderFile) -> SigningAlg {
+    file.id_token_signed_response_alg.unwrap_or(match file.rules {
+        ProtocolRules::Federation => SigningAlg::ES256,
+        ProtocolRules::Openid => SigningAlg::RS256, // OpenID Connect Dynamic Client Registration 1.0 §2
+    })
 }
 
 /// Returns whether ID tokens contain the claims of the granted scopes. Clients of plain OpenID
@@ -154,14 +166,8 @@ fn has_id_token_claims(file: &ServiceProviderFile, declarations: Option<&Declara
 }
 
 /// Reports granted scopes that are missing in the scope table of the file's rules.
-pub fn check_scopes(
-    source: &SourceFile,
-    file: &ServiceProviderFile,
-    tables: &ScopeTables,
-    problems: &mut Vec<Diagnostic>,
-) {
-    let granted = ("scopes", file.scopes.as_slice());
-    consistency::check_scopes_are_known(source, granted, tables.named(file.rules), problems);
+pub fn check_scopes(check: &mut FileCheck<'_>, file: &ServiceProviderFile, tables: &ScopeTables) {
+    consistency::check_scopes_are_known(check, &file.scopes, tables.named(file.rules));
 }
 
 /// The existing connectors, for reachability checks.
@@ -225,63 +231,41 @@ pub fn unknown_connectors(
         .collect()
 }
 
-fn check_own_rules(
-    source: &SourceFile,
-    file: &ServiceProviderFile,
-    problems: &mut Vec<Diagnostic>,
-) {
-    consistency::check_client_id(source, &file.client_id, problems);
-    localized_text::check_texts(source, "name", &file.name, problems);
-    check_addresses(source, file, problems);
-    file.connectors.check(source, problems);
+fn check_own_rules(check: &mut FileCheck<'_>, file: &ServiceProviderFile) {
+    consistency::check_client_id(check, &file.client_id);
+    localized_text::check_texts(check, "name", &file.name, MAX_NAME_CHARS);
+    check_addresses(check, file);
+    file.connectors.check(check);
     if !file.scopes.iter().any(|scope| scope.as_str() == "openid") {
-        problems.push(source.diagnostic(
-            "scopes",
-            "lacks openid, which every request needs",
-            "add \"openid\"",
-        ));
+        check.report("scopes", "lacks openid, which every request needs", "add \"openid\"");
     }
-    if file.class.as_deref().is_some_and(|class| !is_category_id(class)) {
-        problems.push(source.diagnostic(
+    if file.class.as_deref().is_some_and(|class| !consistency::is_category_id(class)) {
+        check.report(
             "class",
             "is not a valid class name",
             "use 1 to 32 characters of a-z, 0-9 and -",
-        ));
+        );
     }
-    consistency::check_sector(source, file.sector.as_deref(), problems);
-    check_rate(source, "logins_per_minute", file.logins_per_minute, problems);
-    if let Some(seconds) = file.access_token_seconds {
-        let bounds = (1, MAX_ACCESS_TOKEN_LIFETIME.as_secs());
-        check_range(source, "access_token_seconds", seconds, bounds, problems);
-    }
-    refresh_tokens::check_refresh_tokens(source, file, problems);
+    consistency::check_sector(check, file.sector.as_deref());
+    refresh_tokens::check_refresh_tokens(check, file);
 }
 
-fn read_logo(
-    source: &SourceFile,
-    file: &ServiceProviderFile,
-    problems: &mut Vec<Diagnostic>,
-) -> Option<Logo> {
-    let folder = source.path().parent().unwrap_or(Path::new("."));
-    let read = file.logo.as_ref().map(|path| Logo::read_entry_logo(folder, path)).transpose();
-    read.unwrap_or_else(|error| {
-        problems.push(source.locate(error.at("logo")));
-        None
-    })
+fn read_logo(check: &mut FileCheck<'_>, file: &ServiceProviderFile) -> Option<Logo> {
+    let folder = check.source.path().parent().unwrap_or(Path::new("."));
+    check.accept("logo", Logo::read_entry_logo(folder, file.logo.as_ref()?))
 }
 
 /// Checks the settings that depend on `rules`.
 fn check_rules(
-    source: &SourceFile,
+    check: &mut FileCheck<'_>,
     file: &ServiceProviderFile,
     platform: Option<Platform>,
     sandbox: SandboxMode,
-    problems: &mut Vec<Diagnostic>,
 ) {
     if file.rules == ProtocolRules::Openid && platform == Some(Platform::High) {
         let message = "is \"openid\", which the high platform doesn't support";
         let fix = "remove it and follow the specification, or register with a hub on the standard platform";
-        problems.push(source.diagnostic("rules", message, fix));
+        check.report("rules", message, fix);
     }
     // The persons of a sandbox are made up.
     let is_real = sandbox == SandboxMode::Off;
@@ -291,23 +275,19 @@ fn check_rules(
     {
         let message = "is \"none\", but the specification requires that users are informed about the data sent";
         let fix = "write consent = \"information\"; or rules = \"openid\", if the service uses plain OpenID Connect";
-        problems.push(source.diagnostic("consent", message, fix));
+        check.report("consent", message, fix);
     }
     if file.id_token_claims == Some(true) && file.rules == ProtocolRules::Federation {
         let message = "adds identity claims to the ID token, but the specification returns them from userinfo only";
         let fix =
             "remove it; or write rules = \"openid\", if the service uses plain OpenID Connect";
-        problems.push(source.diagnostic("id_token_claims", message, fix));
+        check.report("id_token_claims", message, fix);
     }
 }
 
 /// Requires absolute https URLs (http for loopback, or with `insecure_http`) without fragment and
 /// user info; a public client may also have private-use schemes.
-fn check_addresses(
-    source: &SourceFile,
-    file: &ServiceProviderFile,
-    problems: &mut Vec<Diagnostic>,
-) {
+fn check_addresses(check: &mut FileCheck<'_>, file: &ServiceProviderFile) {
     let http = if file.insecure_http { PlainHttp::Anywhere } else { PlainHttp::Loopback };
     let list = |key: &'static str, uris: &'_ [String], added| {
         let keyed =
@@ -324,27 +304,27 @@ fn check_addresses(
         match public_clients::check_redirect_uri(&uri, http, client_type) {
             // Redirect URIs are compared as strings (RFC 9700 §2.1), so patterns would never match.
             Ok(()) if uri.contains('*') => {
-                problems.push(source.diagnostic(
+                check.report(
                     &key,
                     "contains a *, but patterns are not supported",
                     "list each address",
-                ));
+                );
             }
             Ok(()) => {
                 if let Some(added) = added.filter(|added| added.are_in_query(&uri)) {
                     let message = "has a response parameter in its query, so a response would contain it twice (RFC 6749 §3.1)";
                     let fix = format!("remove {} from the query", added.names().join(", "));
-                    problems.push(source.diagnostic(&key, message, fix));
+                    check.report(&key, message, fix);
                 }
             }
-            Err(error) => problems.push(source.locate(error.at(key))),
+            Err(error) => check.add(error.at(key)),
         }
     }
     if file.redirect_uris.is_empty() {
-        problems.push(source.diagnostic(
+        check.report(
             "redirect_uris",
             "is empty, so no user can ever log in",
             "register at least one address",
-        ));
+        );
     }
 }

@@ -4,34 +4,34 @@ use std::path::Path;
 
 use url::Url;
 
+use super::consistency::is_category_id;
 use super::private_keys::{PrivateKeyAccess, check_private_keys};
 use super::subject_keys::{SubjectKeysByVersion, read_subject_keys};
 use super::traces::{self, TraceHeaders};
 use super::{
-    admin_access, claims, client_certificates, level_names, quotas, secret_locations,
-    security_profile,
+    admin_access, claims, client_certificates, level_names, secret_locations, security_profile,
 };
 use crate::kinds::{Kinds, list_tables};
-use crate::model::defaults::MAX_REMEMBER_DAYS;
-use crate::model::{ChoiceConfig, LimitsConfig, Settings};
+use crate::model::{ChoiceConfig, Settings};
 use passerelle_admin::operator_accounts;
 use passerelle_admin::operator_accounts::PrivateListenerAccess;
 use passerelle_admin::settings::PrivateListener;
 use passerelle_audit::settings::check_audit;
+use passerelle_federation::NoAccountText;
 use passerelle_federation::assurance::amr;
 use passerelle_federation::identity::{IdentitySource, SubjectSource};
-use passerelle_federation::{NoAccountText, localized_text};
-use passerelle_grants::lifetimes::{Lifetimes, MAX_ACCESS_TOKEN_LIFETIME};
+use passerelle_federation::localized_text::{self, MAX_NAME_CHARS};
+use passerelle_grants::lifetimes::Lifetimes;
 use passerelle_protocol::acr::Platform;
 use passerelle_protocol::ids::Secret;
-use passerelle_protocol::registration::ProtocolRules;
 use passerelle_settings::address::{self, PlainHttp, is_exposed};
-use passerelle_settings::value_checks::{check_range, is_category_id};
-use passerelle_settings::{Diagnostic, SecretContext, SourceFile, ValueError};
+use passerelle_settings::{Diagnostic, FileCheck, SecretContext, SourceFile, ValueError};
 use passerelle_web::proxies;
 
 /// Checked settings with their resolved secrets.
 pub struct CheckedSettings {
+    /// The file, with the variables that override it.
+    pub source: SourceFile,
     /// The settings with absolute paths and `base_url` in canonical form.
     pub settings: Settings,
     /// The parsed base URL.
@@ -50,58 +50,55 @@ pub struct CheckedSettings {
 /// Checks the settings and resolves their secrets, except those of the tables of kinds. Returns
 /// `None` and reports problems if they are invalid.
 pub fn check_settings(
-    source: &SourceFile,
+    check: &mut FileCheck<'_>,
     mut settings: Settings,
     kinds: Kinds,
     context: &SecretContext<'_>,
-    problems: &mut Vec<Diagnostic>,
 ) -> Option<CheckedSettings> {
-    let before = problems.len();
-    let base_url = check_base_url(source, &settings.base_url, problems);
-    check_names(source, &settings, problems);
-    check_service_documentation(source, &settings, problems);
-    check_identity_source(source, &settings, kinds, problems);
-    check_lifetimes(source, &settings, problems);
-    security_profile::check_hub_profile(source, &settings, problems);
-    check_limits(source, &settings.limits, problems);
-    secret_locations::check_locations(source, &settings.secrets, problems);
-    quotas::check_quotas(source, &settings.quotas, problems);
+    let before = check.problems.len();
+    let base_url = check_base_url(check, &settings.base_url);
+    check_names(check, &settings);
+    check_service_documentation(check, &settings);
+    check_identity_source(check, &settings, kinds);
+    check_lifetimes(check, &settings);
+    security_profile::check_hub_profile(check, &settings);
+    secret_locations::check_locations(check, &settings.secrets);
     if let Some(registration) = &settings.client_registration {
         let is_sandbox = settings.sandbox && settings.platform == Platform::Standard;
-        registration.check(source, settings.platform, is_sandbox, problems);
+        registration.check(check, settings.platform, is_sandbox);
     }
-    proxies::check_public_listener(source, &settings.public, problems);
-    client_certificates::check_hub_certificates(source, &settings.public, context, problems);
-    check_private_hosts(source, &settings.private.hosts, problems);
-    check_private_address(source, &settings.private, problems);
-    check_choice(source, &settings.choice, problems);
-    check_audit(source, &settings.audit, problems);
-    claims::check_claims(source, &settings.claims, problems);
-    level_names::check_level_names(source, &settings, problems);
-    let private_keys = check_private_keys(source, &settings, context, problems);
-    let trace_headers = traces::check_traces(source, &settings.traces, context, problems);
-    check_sandbox(source, &settings, base_url.as_ref(), problems);
+    proxies::check_public_listener(check, &settings.public);
+    client_certificates::check_hub_certificates(check, &settings.public, context);
+    check_private_hosts(check, &settings.private.hosts);
+    check_private_address(check, &settings.private);
+    check_choice(check, &settings.choice);
+    check_audit(check, &settings.audit);
+    claims::check_claims(check, &settings.claims);
+    level_names::check_level_names(check, &settings);
+    let private_keys = check_private_keys(check, &settings, context);
+    let trace_headers = traces::check_traces(check, &settings.traces, context);
+    check_sandbox(check, &settings, base_url.as_ref());
     if settings.public.listen == settings.private.listen && settings.public.listen.port() != 0 {
-        problems.push(source.diagnostic(
+        check.report(
             "private.listen",
             "is the address of the public listener",
             "choose another port",
-        ));
+        );
     }
-    let admin_token = admin_access::read_admin_token(source, &settings.private, context)
-        .map_err(|problem| problems.push(problem));
+    let admin_token =
+        check.collect(admin_access::read_admin_token(check.source, &settings.private, context));
     let private_access = operator_accounts::read_private_access(
-        source,
+        check,
         &settings.private,
-        admin_token.as_ref().ok().and_then(Option::as_ref),
+        admin_token.as_ref().and_then(Option::as_ref),
         context,
-        problems,
     );
-    let subject_keys = read_subject_keys(source, &settings, context, problems)?;
-    let (base_url, admin_token) = (base_url?, admin_token.ok()?);
+    let subject_keys = read_subject_keys(check, &settings, context)?;
+    let (base_url, admin_token) = (base_url?, admin_token?);
     settings.base_url = base_url.origin().ascii_serialization();
     join_paths(&mut settings, context.folder);
-    (problems.len() == before).then_some(CheckedSettings {
+    (check.problems.len() == before).then(|| CheckedSettings {
+        source: check.source.clone(),
         settings,
         base_url,
         subject_keys,
@@ -112,12 +109,7 @@ pub fn check_settings(
     })
 }
 
-fn check_sandbox(
-    source: &SourceFile,
-    settings: &Settings,
-    base_url: Option<&Url>,
-    problems: &mut Vec<Diagnostic>,
-) {
+fn check_sandbox(check: &mut FileCheck<'_>, settings: &Settings, base_url: Option<&Url>) {
     let message = if base_url.is_some_and(|url| !address::is_loopback(url)) {
         "allows anyone to sign in as anyone, and base_url is not on this machine"
     } else if is_exposed(settings.public.listen) {
@@ -127,21 +119,17 @@ fn check_sandbox(
     };
     if settings.sandbox && !settings.sandbox_public {
         let fix = "set sandbox = false, or sandbox_public = true if this is intended";
-        problems.push(source.diagnostic("sandbox", message, fix));
+        check.report("sandbox", message, fix);
     }
 }
 
 /// Rejects a private listener that other machines reach without TLS, unless the file says so.
-fn check_private_address(
-    source: &SourceFile,
-    private: &PrivateListener,
-    problems: &mut Vec<Diagnostic>,
-) {
+fn check_private_address(check: &mut FileCheck<'_>, private: &PrivateListener) {
     if is_exposed(private.listen) && !private.insecure_http {
         let message =
             "is not a loopback address, and operators' tokens would cross the network without TLS";
         let fix = "use 127.0.0.1 or [::1], with a proxy for TLS if other machines need it; or set private.insecure_http = true in a network that no one else can read";
-        problems.push(source.diagnostic("private.listen", message, fix));
+        check.report("private.listen", message, fix);
     }
 }
 
@@ -167,19 +155,15 @@ pub fn settings_warnings(source: &SourceFile, settings: &Settings) -> Vec<Diagno
 }
 
 /// Requires an https URL, or http on loopback.
-fn check_service_documentation(
-    source: &SourceFile,
-    settings: &Settings,
-    problems: &mut Vec<Diagnostic>,
-) {
-    let url = settings.service_documentation.as_deref();
-    if let Some(Err(error)) = url.map(|url| address::parse_absolute_url(url, PlainHttp::Loopback)) {
-        problems.push(source.locate(error.at("service_documentation")));
+fn check_service_documentation(check: &mut FileCheck<'_>, settings: &Settings) {
+    if let Some(url) = &settings.service_documentation {
+        let url = address::parse_absolute_url(url, PlainHttp::Loopback);
+        check.accept("service_documentation", url);
     }
 }
 
 /// Requires an https origin, or http on loopback, without a path.
-fn check_base_url(source: &SourceFile, text: &str, problems: &mut Vec<Diagnostic>) -> Option<Url> {
+fn check_base_url(check: &mut FileCheck<'_>, text: &str) -> Option<Url> {
     let checked = address::parse_url_without_query(text, PlainHttp::Loopback).and_then(|url| {
         match url.path() {
             "/" => Ok(url),
@@ -198,10 +182,10 @@ fn check_base_url(source: &SourceFile, text: &str, problems: &mut Vec<Diagnostic
         ),
         _ => error,
     };
-    checked.map_err(|error| problems.push(source.locate(adapt_http_fix(error).at("base_url")))).ok()
+    check.accept("base_url", checked.map_err(adapt_http_fix))
 }
 
-fn check_names(source: &SourceFile, settings: &Settings, problems: &mut Vec<Diagnostic>) {
+fn check_names(check: &mut FileCheck<'_>, settings: &Settings) {
     let word = |text: &str| {
         (1..=32).contains(&text.len())
             && text.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'_' || c == b'-')
@@ -209,54 +193,45 @@ fn check_names(source: &SourceFile, settings: &Settings, problems: &mut Vec<Diag
     // The prefixes `__Host-` and `__Secure-` require https (RFC 6265bis §4.1.3).
     if !word(&settings.cookie_prefix) || settings.cookie_prefix.starts_with("__") {
         let fix = "use 1 to 32 letters, digits, _ or -, not starting with __";
-        problems.push(source.diagnostic("cookie_prefix", "is not a valid cookie name prefix", fix));
+        check.report("cookie_prefix", "is not a valid cookie name prefix", fix);
     }
     if !word(&settings.amr_marker) {
-        problems.push(source.diagnostic(
-            "amr_marker",
-            "is not a single word",
-            "use 1 to 32 letters, digits, _ or -",
-        ));
+        check.report("amr_marker", "is not a single word", "use 1 to 32 letters, digits, _ or -");
     } else if amr::is_known_method(&settings.amr_marker) {
         let message = "is the registered name of an authentication method";
-        problems.push(source.diagnostic(
+        check.report(
             "amr_marker",
             message,
             "choose a word that RFC 8176 doesn't use, for example hub",
-        ));
+        );
     }
     if settings.home_country.len() != 5
         || !settings.home_country.bytes().all(|c| c.is_ascii_digit())
     {
-        problems.push(source.diagnostic(
+        check.report(
             "home_country",
             "is not a country code",
             "write five digits, for example 99100",
-        ));
+        );
     }
 }
 
-fn check_private_hosts(source: &SourceFile, hosts: &[String], problems: &mut Vec<Diagnostic>) {
+fn check_private_hosts(check: &mut FileCheck<'_>, hosts: &[String]) {
     for (index, host) in hosts.iter().enumerate() {
         let is_name =
             host.bytes().all(|c| c.is_ascii_alphanumeric() || matches!(c, b'.' | b'-' | b'_'));
         if host.is_empty() || !is_name {
             let message = "is not a host name";
-            problems.push(source.diagnostic(
+            check.report(
                 &format!("private.hosts[{index}]"),
                 message,
                 "write it without a scheme and a port, for example hub-1.internal",
-            ));
+            );
         }
     }
 }
 
-fn check_identity_source(
-    source: &SourceFile,
-    settings: &Settings,
-    kinds: Kinds,
-    problems: &mut Vec<Diagnostic>,
-) {
+fn check_identity_source(check: &mut FileCheck<'_>, settings: &Settings, kinds: Kinds) {
     let uses_register = settings.platform == Platform::Standard
         && settings.identity_source == IdentitySource::Register;
     if uses_register && settings.register.is_none() {
@@ -265,129 +240,63 @@ fn check_identity_source(
             "add {}, or set identity_source = \"provider\" (deviates from the specification)",
             list_tables("register", kinds.registers)
         );
-        problems.push(source.diagnostic("register", message, fix));
+        check.report("register", message, fix);
     }
     if uses_register && settings.subject == SubjectSource::Provider {
         let message = "is \"provider\", but the register needs the pivot identity";
-        problems.push(source.diagnostic(
+        check.report(
             "subject",
             message,
             "set subject = \"pivot\", or identity_source = \"provider\"",
-        ));
+        );
     }
 }
 
-fn check_lifetimes(source: &SourceFile, settings: &Settings, problems: &mut Vec<Diagnostic>) {
+fn check_lifetimes(check: &mut FileCheck<'_>, settings: &Settings) {
     let (life, platform) = (&settings.lifetimes, settings.platform);
-    let whole_session = Lifetimes::default().session(platform).as_secs();
-    let federation = life.tokens(ProtocolRules::Federation);
-    let openid = life.tokens(ProtocolRules::Openid);
-    let longest_access_token = MAX_ACCESS_TOKEN_LIFETIME.as_secs();
-    let bounds = [
-        ("code_seconds", federation.code, 600), // RFC 6749 §4.1.2: at most ten minutes
-        ("access_token_seconds", federation.access_token, longest_access_token),
-        ("id_token_seconds", federation.id_token, 3600),
-        ("openid_code_seconds", openid.code, 600),
-        ("openid_access_token_seconds", openid.access_token, longest_access_token),
-        ("openid_id_token_seconds", openid.id_token, 3600),
-        ("login_seconds", life.login(platform), 3600),
-        ("session_idle_seconds", life.session_idle(platform), whole_session),
-        ("session_seconds", life.session(platform), whole_session), // eight hours, on the high platform ten minutes
-    ];
-    for (key, value, longest) in bounds {
-        check_range(source, &format!("lifetimes.{key}"), value.as_secs(), (1, longest), problems);
+    // Eight hours, on the high platform ten minutes.
+    let longest = Lifetimes::default().session(platform).as_secs();
+    for (key, value) in [
+        ("lifetimes.session_idle_seconds", life.session_idle(platform)),
+        ("lifetimes.session_seconds", life.session(platform)),
+    ] {
+        check.check_range(key, value.as_secs(), 1..=longest);
     }
-    check_range(
-        source,
-        "lifetimes.signing_key_lead_seconds",
-        life.signing_key_lead_seconds,
-        (0, 7 * 86_400),
-        problems,
-    );
     if life.session_idle(platform) > life.session(platform) {
         let fix = "make it at most lifetimes.session_seconds";
-        problems.push(source.diagnostic(
-            "lifetimes.session_idle_seconds",
-            "is longer than the session",
-            fix,
-        ));
+        check.report("lifetimes.session_idle_seconds", "is longer than the session", fix);
     }
 }
 
-fn check_limits(source: &SourceFile, limits: &LimitsConfig, problems: &mut Vec<Diagnostic>) {
-    let count = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
-    let failed_authentications = limits.failed_authentications_per_minute.into();
-    let inactive_introspections = limits.inactive_answers_per_minute.into();
-    let bounds = [
-        ("logins", count(limits.logins), (1, 10_000_000)),
-        ("sessions", count(limits.sessions), (1, 10_000_000)),
-        ("grants", count(limits.grants), (1, 20_000_000)),
-        ("refresh_grants", count(limits.refresh_grants), (1, 20_000_000)),
-        ("steps_in_flight", count(limits.steps_in_flight), (1, 65_536)),
-        ("calls_per_connector", count(limits.calls_per_connector), (1, 65_536)),
-        ("failed_authentications_per_minute", failed_authentications, (1, 1_000_000)),
-        ("inactive_answers_per_minute", inactive_introspections, (1, 1_000_000)),
-        ("reload_seconds", limits.reload_seconds, (1, 3600)),
-        ("request_seconds", limits.request_seconds, (1, 120)),
-        ("not_ready_seconds", limits.not_ready_seconds, (0, 300)),
-        ("shutdown_seconds", limits.shutdown_seconds, (1, 300)),
-        ("workers", count(limits.workers), (0, 1024)),
-        ("remembered_logins", count(limits.remembered_logins), (0, 1_000_000)),
-    ];
-    for (key, value, range) in bounds {
-        check_range(source, &format!("limits.{key}"), value, range, problems);
-    }
-    if let Some(bytes) = limits.login_bytes {
-        check_range(source, "limits.login_bytes", bytes, (64 << 10, 1 << 40), problems);
-    }
-}
-
-fn check_choice(source: &SourceFile, choice: &ChoiceConfig, problems: &mut Vec<Diagnostic>) {
+fn check_choice(check: &mut FileCheck<'_>, choice: &ChoiceConfig) {
     for (index, category) in choice.categories.iter().enumerate() {
         let key = format!("choice.categories[{index}]");
         if !is_category_id(&category.id) {
             let fix = "use 1 to 32 characters of a-z, 0-9 and -";
-            problems.push(source.diagnostic(
-                &format!("{key}.id"),
-                "is not a valid category id",
-                fix,
-            ));
+            check.report(&format!("{key}.id"), "is not a valid category id", fix);
         }
         if choice.categories.iter().take(index).any(|other| other.id == category.id) {
-            problems.push(source.diagnostic(
+            check.report(
                 &format!("{key}.id"),
                 "is also the id of another category",
                 "keep one of the two",
-            ));
+            );
         }
-        localized_text::check_texts(source, &format!("{key}.name"), &category.name, problems);
+        localized_text::check_texts(check, &format!("{key}.name"), &category.name, MAX_NAME_CHARS);
     }
     if let Some(no_account) = &choice.no_account {
-        check_no_account(source, no_account, problems);
+        check_no_account(check, no_account);
     }
-    check_range(
-        source,
-        "choice.remember_days",
-        choice.remember_days,
-        (1, MAX_REMEMBER_DAYS),
-        problems,
-    );
 }
 
 const MAX_NO_ACCOUNT_CHARS: usize = 600;
 
-fn check_no_account(source: &SourceFile, advice: &NoAccountText, problems: &mut Vec<Diagnostic>) {
+fn check_no_account(check: &mut FileCheck<'_>, advice: &NoAccountText) {
     let key = "choice.no_account.text";
-    if advice.text.is_empty() {
-        let fix = "write { fr = \"…\", en = \"…\" }";
-        problems.push(source.diagnostic(key, "has no text in any language", fix));
-    }
-    let found = localized_text::text_diagnostics(key, &advice.text, MAX_NO_ACCOUNT_CHARS);
-    problems.extend(found.into_iter().map(|found| source.locate(found)));
-    let link =
-        advice.link.as_deref().map(|link| address::parse_absolute_url(link, PlainHttp::Nowhere));
-    if let Some(Err(error)) = link {
-        problems.push(source.locate(error.at("choice.no_account.link")));
+    localized_text::check_texts(check, key, &advice.text, MAX_NO_ACCOUNT_CHARS);
+    if let Some(link) = &advice.link {
+        let link = address::parse_absolute_url(link, PlainHttp::Nowhere);
+        check.accept("choice.no_account.link", link);
     }
 }
 

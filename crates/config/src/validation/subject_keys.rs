@@ -7,7 +7,7 @@ use passerelle_federation::identity::pivot::DERIVATION;
 use passerelle_federation::identity::sub::SubjectKey;
 use passerelle_protocol::digest;
 use passerelle_protocol::ids::Secret;
-use passerelle_settings::{Diagnostic, SecretContext, SecretRef, SourceFile, secrets};
+use passerelle_settings::{Diagnostic, FileCheck, SecretContext, SecretRef, SourceFile, secrets};
 
 /// The subject keys by version: at least one, each of at least 32 bytes.
 pub type SubjectKeysByVersion = BTreeMap<u32, SubjectKey>;
@@ -17,10 +17,9 @@ const MIN_SUBJECT_KEY_BYTES: usize = 32;
 
 /// Reads the subject keys: `subject_key` is version 1, or `subject_keys` lists all versions.
 pub fn read_subject_keys(
-    source: &SourceFile,
+    check: &mut FileCheck<'_>,
     settings: &Settings,
     context: &SecretContext<'_>,
-    problems: &mut Vec<Diagnostic>,
 ) -> Option<SubjectKeysByVersion> {
     let versioned = settings.subject_keys.iter().enumerate().map(|(index, key)| {
         let reference = SubjectKeyRef {
@@ -37,42 +36,42 @@ pub fn read_subject_keys(
             .collect(),
         None => versioned.collect(),
     };
-    let before = problems.len();
+    let before = check.problems.len();
     if named.is_empty() {
         let fix = "add it: { env = \"NAME\" } or { file = \"path\" } of at least 32 random bytes, which must never change";
-        problems.push(source.diagnostic("subject_key", "is missing", fix));
+        check.report("subject_key", "is missing", fix);
     }
     if settings.subject_key.is_some() && !settings.subject_keys.is_empty() {
         let fix = "move it to subject_keys, as { version = 1, … }, and remove subject_key";
-        problems.push(source.diagnostic("subject_key", "can't be combined with subject_keys", fix));
+        check.report("subject_key", "can't be combined with subject_keys", fix);
         return None;
     }
     let mut keys = SubjectKeysByVersion::new();
     for (at, version, reference) in named {
-        let key = match read_subject_key(source, &at, &reference, context) {
+        let key = match read_subject_key(check.source, &at, &reference, context) {
             Ok(key) => key,
             Err(problem) => {
-                problems.push(problem);
+                check.problems.push(problem);
                 continue;
             }
         };
         if version == 0 {
             let (key, fix) = (format!("{at}.version"), "start versions at 1");
-            problems.push(source.diagnostic(&key, "is 0", fix));
+            check.report(&key, "is 0", fix);
         }
         let is_same = |other: &SubjectKey| digest::constant_time_eq(other.reveal(), key.reveal());
         if keys.values().any(is_same) {
             let fix = "create a new key for the newer version";
             let message = "references the same key as another version";
-            problems.push(source.diagnostic(&at, message, fix));
+            check.report(&at, message, fix);
         }
         if keys.insert(version, key).is_some() {
             let fix = "give each key its own version, and never reuse a version";
             let message = "is also the version of another key";
-            problems.push(source.diagnostic(&format!("{at}.version"), message, fix));
+            check.report(&format!("{at}.version"), message, fix);
         }
     }
-    (problems.len() == before).then_some(keys)
+    (check.problems.len() == before).then_some(keys)
 }
 
 fn read_subject_key(

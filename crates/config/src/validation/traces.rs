@@ -6,76 +6,63 @@ use std::collections::BTreeMap;
 use crate::model::TracesConfig;
 use passerelle_protocol::ids::Secret;
 use passerelle_settings::address::{self, PlainHttp};
-use passerelle_settings::value_checks::check_range;
-use passerelle_settings::{Diagnostic, SecretContext, SourceFile, secrets};
+use passerelle_settings::{FileCheck, SecretContext, secrets};
 
 /// Headers of each request to the collector, with resolved secrets.
 pub type TraceHeaders = BTreeMap<String, Secret<String>>;
 
 /// Checks the table and reads the headers.
 pub fn check_traces(
-    source: &SourceFile,
+    check: &mut FileCheck<'_>,
     traces: &TracesConfig,
     context: &SecretContext<'_>,
-    problems: &mut Vec<Diagnostic>,
 ) -> TraceHeaders {
     let http = PlainHttp::anywhere_if(traces.insecure_http);
     if let Some(endpoint) = &traces.endpoint {
         if let Err(error) = address::parse_url_without_query(endpoint, http) {
-            problems.push(source.locate(error.at("traces.endpoint")));
+            check.add(error.at("traces.endpoint"));
         } else if !cfg!(feature = "otlp") {
             let message = "needs the Cargo feature `otlp`, which this build leaves out";
             let fix = "build the hub with `--features otlp`, or remove the key";
-            problems.push(source.diagnostic("traces.endpoint", message, fix));
+            check.report("traces.endpoint", message, fix);
         }
     }
-    problems.extend(source.check_hosts("traces.internal_hosts", &traces.internal_hosts));
+    check.check_hosts("traces.internal_hosts", &traces.internal_hosts);
     if !(0.0..=1.0).contains(&traces.sample_ratio) {
-        problems.push(source.diagnostic(
+        check.report(
             "traces.sample_ratio",
             "is not a ratio",
             "write a number from 0 to 1, for example 0.1",
-        ));
+        );
     }
-    check_range(
-        source,
-        "traces.queue_spans",
-        u64::try_from(traces.queue_spans).unwrap_or(u64::MAX),
-        (128, 1_000_000),
-        problems,
-    );
     if traces.service_name.is_empty() {
-        problems.push(source.diagnostic(
-            "traces.service_name",
-            "is empty",
-            "name this hub, or remove the key",
-        ));
+        check.report("traces.service_name", "is empty", "name this hub, or remove the key");
     }
     if traces.resource.contains_key("service.name") {
         let fix = "use traces.service_name instead";
-        problems.push(source.diagnostic("traces.resource", "contains service.name", fix));
+        check.report("traces.resource", "contains service.name", fix);
     }
     let mut headers = TraceHeaders::new();
     for (name, reference) in &traces.headers {
         let key = format!("traces.headers.{name}");
         if name.is_empty() || !name.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'-') {
-            problems.push(source.diagnostic(
+            check.report(
                 &key,
                 "is not a header name",
                 "use letters, digits and hyphens, for example Authorization",
-            ));
+            );
             continue;
         }
-        match secrets::resolve_secret(source, &key, reference, context) {
+        match secrets::resolve_secret(check.source, &key, reference, context) {
             Ok(value) if value.reveal().bytes().all(|c| c == b' ' || c.is_ascii_graphic()) => {
                 headers.insert(name.clone(), value);
             }
-            Ok(_) => problems.push(source.diagnostic(
+            Ok(_) => check.report(
                 &key,
                 "references a text that is not a valid header value",
                 "use visible ASCII",
-            )),
-            Err(problem) => problems.push(problem),
+            ),
+            Err(problem) => check.problems.push(problem),
         }
     }
     headers

@@ -7,8 +7,7 @@ use url::Url;
 use crate::model::{Settings, TransitKeyPurpose, VaultTransitConfig};
 use passerelle_protocol::ids::Secret;
 use passerelle_settings::address::{self, PlainHttp};
-use passerelle_settings::value_checks::check_range;
-use passerelle_settings::{Diagnostic, SecretContext, SourceFile, references, secrets};
+use passerelle_settings::{FileCheck, SecretContext};
 
 /// The checked table with its token.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -28,35 +27,28 @@ pub struct VaultTransitAccess {
 
 /// Checks the table; `None` without one, or if it is invalid.
 pub(super) fn check_vault_transit(
-    source: &SourceFile,
+    check: &mut FileCheck<'_>,
     settings: &Settings,
     context: &SecretContext<'_>,
-    problems: &mut Vec<Diagnostic>,
 ) -> Option<VaultTransitAccess> {
     let config = settings.vault_transit.as_ref()?;
     let VaultTransitConfig { address, mount, namespace, token, ca, new_keys, timeout_seconds } =
         config;
-    let address = address::parse_url_without_query(address, PlainHttp::LoopbackAddress)
-        .map_err(|error| problems.push(source.locate(error.at("vault_transit.address"))))
-        .ok();
-    check_paths(source, config, problems);
+    let address = address::parse_url_without_query(address, PlainHttp::LoopbackAddress);
+    let address = check.accept("vault_transit.address", address);
+    check_paths(check, config);
     if new_keys.contains(&TransitKeyPurpose::Encryption) {
         let message =
             "contains \"encryption\", but Transit has no key agreement and so no keys for ECDH-ES";
         let fix = "write \"rsa_encryption\"; the keys for ECDH-ES stay in files, or in [pkcs11]";
-        problems.push(source.diagnostic("vault_transit.new_keys", message, fix));
+        check.report("vault_transit.new_keys", message, fix);
     }
-    check_range(source, "vault_transit.timeout_seconds", *timeout_seconds, (1, 60), problems);
-    let ca = ca.as_ref().map(|file| {
-        references::read_pem(source, "vault_transit.ca", file, context.folder)
-            .map_err(|problem| problems.push(problem))
-    });
-    let resolved = secrets::resolve_secret(source, "vault_transit.token", token, context);
-    let resolved = resolved.map_err(|problem| problems.push(problem)).ok()?;
+    let ca = ca.as_ref().map(|file| check.read_pem("vault_transit.ca", file, context.folder));
+    let resolved = check.resolve_secret("vault_transit.token", token, context)?;
     if !resolved.reveal().bytes().all(|c| c.is_ascii_graphic()) {
         let message = "references a text that is not a token";
         let fix = "write the bare token there, without spaces";
-        problems.push(source.diagnostic("vault_transit.token", message, fix));
+        check.report("vault_transit.token", message, fix);
     }
     Some(VaultTransitAccess {
         address: address?,
@@ -64,19 +56,22 @@ pub(super) fn check_vault_transit(
         namespace: namespace.clone(),
         token: resolved,
         token_file: token.file.as_ref().map(|file| context.folder.join(file)),
-        ca: ca.transpose().ok()?,
+        ca: match ca {
+            None => None,
+            Some(read) => Some(read?),
+        },
         new_keys: new_keys.clone(),
         timeout_seconds: *timeout_seconds,
     })
 }
 
-fn check_paths(source: &SourceFile, config: &VaultTransitConfig, problems: &mut Vec<Diagnostic>) {
+fn check_paths(check: &mut FileCheck<'_>, config: &VaultTransitConfig) {
     let named = [("mount", Some(&config.mount)), ("namespace", config.namespace.as_ref())];
     for (name, path) in named {
         if path.is_some_and(|path| !is_path(path)) {
             let message = "is not a path of letters, digits, _ and - with / between them";
             let fix = "write it as `vault secrets list` or `vault namespace list` does, without the / at its end";
-            problems.push(source.diagnostic(&format!("vault_transit.{name}"), message, fix));
+            check.report(&format!("vault_transit.{name}"), message, fix);
         }
     }
 }

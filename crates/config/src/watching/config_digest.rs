@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::model::ServiceProviderFile;
-use passerelle_federation::ConnectorMetadata;
+use passerelle_connector::ConnectorFile;
 use passerelle_federation::connector_rules::AllowedConnectors;
 use passerelle_protocol::acr::Level;
 use passerelle_protocol::ids::{ClientId, ConnectorId};
@@ -69,12 +69,11 @@ pub struct DataProviderDigest {
 
 impl ConnectorDigest {
     /// Summarizes a connector.
-    pub(crate) fn new(metadata: &ConnectorMetadata, fields: &Arc<FieldDigests>) -> Self {
-        let ConnectorMetadata { enabled, levels, .. } = metadata;
+    pub(crate) fn new(file: &ConnectorFile, fields: &Arc<FieldDigests>) -> Self {
         Self {
-            enabled: *enabled,
-            lowest: levels.lowest,
-            highest: levels.highest,
+            enabled: file.enabled,
+            lowest: file.levels.lowest,
+            highest: file.levels.highest,
             fields: Arc::clone(fields),
         }
     }

@@ -20,7 +20,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use entries::{ConnectorEntry, DataProviderEntry, ScopesEntry, ServiceProviderEntry};
+use entries::ScopesEntry;
 use file_set::{FileSet, FileVersion, ScanContext};
 use places::PlaceNameTables;
 
@@ -37,9 +37,7 @@ use passerelle_federation::{Federation, UnavailableDisplay};
 use passerelle_localization::{Languages, MessageFile};
 use passerelle_protocol::ids::ConnectorId;
 use passerelle_settings::schema_node::schema_for;
-use passerelle_settings::{
-    Diagnostic, FieldDiagnostic, FieldDigests, FileStamp, SecretContext, SecretOwner, SourceFile,
-};
+use passerelle_settings::{Diagnostic, FieldDiagnostic, FieldDigests, FileStamp, SourceFile};
 
 pub use conflict_resolution::NO_CONNECTOR;
 pub use entries::LoadContext;
@@ -49,9 +47,9 @@ pub use file_set::ScanOutcome;
 #[derive(Clone, Debug)]
 pub struct ReloadableFiles {
     context: Arc<LoadContext>,
-    services: FileSet<ServiceProviderEntry>,
-    data_providers: FileSet<DataProviderEntry>,
-    connectors: FileSet<ConnectorEntry>,
+    services: FileSet<CheckedServiceProvider>,
+    data_providers: FileSet<CheckedDataProvider>,
+    connectors: FileSet<Arc<ConfiguredConnector>>,
     scopes: FileSet<ScopesEntry>,
     notices: FileSet<Arc<[Notice]>>,
     places: PlaceNameTables,
@@ -136,13 +134,13 @@ impl ReloadableFiles {
             languages.insert_checked(source, messages, &folder);
         }
         for (source, client) in checked.services {
-            services.insert_checked(source, ServiceProviderEntry::new(client, &context), &folder);
+            services.insert_checked(source, client, &folder);
         }
         for (source, registered) in checked.data_providers {
-            data_providers.insert_checked(source, DataProviderEntry::new(registered), &folder);
+            data_providers.insert_checked(source, registered, &folder);
         }
         for (source, configured) in checked.connectors {
-            connectors.insert_checked(source, ConnectorEntry::new(configured), &folder);
+            connectors.insert_checked(source, Arc::new(configured), &folder);
         }
         let (source, tables) = checked.scopes;
         let entry = ScopesEntry::new(&source, tables, &context.declarations.claims)?;
@@ -200,9 +198,9 @@ impl ReloadableFiles {
         let notices = copies(&self.notices, |notices| notices.to_vec());
         let absent = || (scopes.0.clone(), Vec::new());
         CheckedFiles {
-            services: copies(&self.services, |entry| entry.client.clone()),
-            data_providers: copies(&self.data_providers, |entry| entry.registered.clone()),
-            connectors: copies(&self.connectors, |entry| (*entry.configured).clone()),
+            services: copies(&self.services, Clone::clone),
+            data_providers: copies(&self.data_providers, Clone::clone),
+            connectors: copies(&self.connectors, |configured| (**configured).clone()),
             notices: notices.into_iter().next().unwrap_or_else(absent),
             languages: copies(&self.languages, Arc::clone),
             scopes,
@@ -213,7 +211,7 @@ impl ReloadableFiles {
     /// change.
     pub fn deactivate_unbuildable(&mut self, buildable: BuildCheck<'_>) {
         self.connectors.deactivate(|version| {
-            let found = buildable(&version.content.configured).err()?;
+            let found = buildable(&version.content).err()?;
             Some(version.source.locate(found))
         });
     }
@@ -266,8 +264,7 @@ impl ReloadableFiles {
     fn scan(&mut self, buildable: BuildCheck<'_>) -> ScanOutcome {
         self.places.rescan();
         let load_context = Arc::clone(&self.context);
-        let LoadContext { folder, environment, secrets, .. } = &*load_context;
-        let context = SecretContext { folder, environment, secrets, owner: SecretOwner::Settings };
+        let context = load_context.secret_context();
         let scan = ScanContext { number: self.scan_count, folder: &load_context.folder };
         let outcomes = [
             self.scan_service_providers(&scan, &load_context, &context),
@@ -292,10 +289,10 @@ impl ReloadableFiles {
             || (ScopeTable::default(), ScopeTable::openid()),
             |version| (version.content.scopes.clone(), version.content.openid.clone()),
         );
-        let connectors = self.connectors.active_versions().map(|version| {
-            let ConnectorEntry { configured, metadata } = &version.content;
-            (configured.id.clone(), Arc::clone(metadata))
-        });
+        let connectors = self
+            .connectors
+            .active_versions()
+            .map(|version| (version.content.id.clone(), Arc::new(version.content.metadata())));
         let choice = &self.context.choice;
         let unavailable = if choice.hide_unavailable {
             UnavailableDisplay::Hidden
@@ -337,8 +334,8 @@ impl ReloadableFiles {
     pub fn connectors(
         &self,
     ) -> BTreeMap<ConnectorId, (Arc<ConfiguredConnector>, Arc<FieldDigests>)> {
-        let connector = |version: &Arc<FileVersion<ConnectorEntry>>| {
-            let configured = &version.content.configured;
+        let connector = |version: &Arc<FileVersion<Arc<ConfiguredConnector>>>| {
+            let configured = &version.content;
             (configured.id.clone(), (Arc::clone(configured), Arc::clone(&version.fields)))
         };
         self.connectors.active_versions().map(connector).collect()
@@ -347,10 +344,10 @@ impl ReloadableFiles {
     /// Returns the active connectors that `connector_diagnostics::check_identity` rejects.
     #[must_use]
     pub fn unverified_connectors(&self) -> Vec<Diagnostic> {
-        let check = |version: &Arc<FileVersion<ConnectorEntry>>| {
+        let check = |version: &Arc<FileVersion<Arc<ConfiguredConnector>>>| {
             connector_diagnostics::check_identity(
                 &version.source,
-                &version.content.configured,
+                &version.content,
                 self.context.subject,
             )
         };

@@ -13,7 +13,7 @@ use passerelle_jose::UpstreamKeys;
 use passerelle_protocol::env::Env;
 use passerelle_protocol::ids::{ConnectorId, Secret};
 use passerelle_settings::{
-    Environment, SecretContext, SecretOwner, SecretOwnerKind, SecretRules, SourceFile,
+    Environment, FileCheck, SecretContext, SecretOwner, SecretOwnerKind, SecretRules, SourceFile,
 };
 use passerelle_store::memory::MemoryStore;
 use passerelle_store::testing::store_conformance::ample_capacities;
@@ -54,19 +54,13 @@ pub fn configured_of(
     let context = context.for_file(SecretOwnerKind::Connector, &path);
     let kinds = SupportedKinds { formats, sandbox: SandboxMode::On };
     let mut problems = Vec::new();
-    let file = source.deserialize_at(&[], || connector_schema(kinds.formats), &mut problems);
-    let kind = kinds.parse(&source, folder.path(), &mut problems);
-    let Some((file, kind)) = file.zip(kind) else { panic!("{problems:#?}") };
-    let claims = kind.protocol_claims();
-    let mapping = check_mapping(&source, &file, claims, &DeclaredClaims::default(), &mut problems);
-    let mut check = KindCheck {
-        source: &source,
-        name: kind.name,
-        file: &file,
-        context: &context,
-        problems: &mut problems,
-        client_identity: None,
-    };
+    let mut check = FileCheck::new(&source, &mut problems);
+    let file = source.deserialize_at(&[], || connector_schema(kinds.formats), check.problems);
+    let kind = kinds.parse(&mut check, folder.path());
+    let Some((file, kind)) = file.zip(kind) else { panic!("{:#?}", check.problems) };
+    let mapping =
+        check_mapping(&mut check, &file, kind.protocol_claims(), &DeclaredClaims::default());
+    let mut check = KindCheck::new(check, kind.name, &file, &context);
     kinds.check(&kind, &mut check);
     let client_identity = check.client_identity;
     ConfiguredConnector {

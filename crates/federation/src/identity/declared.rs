@@ -66,6 +66,7 @@ pub struct ClaimDeclaration {
     /// Maximum size of a value as JSON, in bytes: at most 32768, and 65536 for all declared claims
     /// together. A larger value is left out and counted.
     #[serde(default = "default_max_bytes")]
+    #[schemars(range(min = 1, max = MAX_DECLARED_BYTES))]
     pub max_bytes: usize,
     /// `false` for a claim that says nothing about a person, for example the number of an
     /// organization: a mapping may give all users of an identity provider the same value, and

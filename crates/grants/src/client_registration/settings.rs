@@ -6,8 +6,7 @@ use serde::{Deserialize, Serialize};
 use passerelle_protocol::acr::Platform;
 use passerelle_protocol::ids::Scope;
 use passerelle_protocol::registration::ProtocolRules;
-use passerelle_settings::value_checks::check_range;
-use passerelle_settings::{Diagnostic, SourceFile};
+use passerelle_settings::FileCheck;
 
 /// Dynamic client registration (RFC 7591, RFC 7592). The table turns it on.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
@@ -24,16 +23,20 @@ pub struct ClientRegistrationConfig {
     /// Lets registrations without an initial access token use the hosts and the names of each other,
     /// for applications that register more than once: at each start, or one for each installation.
     pub shared_hosts: bool,
-    /// Registrations of this hub at once, from 1 to 1000.
+    /// Registrations of this hub at once.
+    #[schemars(range(min = 1, max = 1000))]
     pub max_registrations: u32,
-    /// Registrations without an initial access token that wait for approval at once, from 1 to
-    /// 1000. One more takes the place of the oldest of the network with the most.
+    /// Registrations without an initial access token that wait for approval at once. One more takes the place of the oldest of the network with the most.
+    #[schemars(range(min = 1, max = 1000))]
     pub max_pending: u32,
-    /// Requests to the endpoint from one network per minute, from 1 to 1000.
+    /// Requests to the endpoint from one network per minute.
+    #[schemars(range(min = 1, max = 1000))]
     pub requests_per_network: u32,
-    /// Days until a registration that waits for approval is removed, from 1 to 90.
+    /// Days until a registration that waits for approval is removed.
+    #[schemars(range(min = 1, max = 90))]
     pub pending_days: u32,
-    /// Days without a login until an approved registration is removed, from 1 to 366.
+    /// Days without a login until an approved registration is removed.
+    #[schemars(range(min = 1, max = 366))]
     pub unused_days: u32,
 }
 
@@ -64,38 +67,19 @@ impl ClientRegistrationConfig {
     }
 
     /// Reports what is invalid. `is_sandbox` is true on a sandbox of the standard platform.
-    pub fn check(
-        &self,
-        source: &SourceFile,
-        platform: Platform,
-        is_sandbox: bool,
-        problems: &mut Vec<Diagnostic>,
-    ) {
-        for (key, value, most) in [
-            ("max_registrations", self.max_registrations, 1000),
-            ("max_pending", self.max_pending, 1000),
-            ("requests_per_network", self.requests_per_network, 1000),
-            ("pending_days", self.pending_days, 90),
-            ("unused_days", self.unused_days, 366),
-        ] {
-            let key = format!("client_registration.{key}");
-            check_range(source, &key, value.into(), (1, most), problems);
-        }
-        let mut report = |key: &str, message: &str, fix: &str| {
-            problems.push(source.diagnostic(key, message, fix));
-        };
+    pub fn check(&self, check: &mut FileCheck<'_>, platform: Platform, is_sandbox: bool) {
         if !self.scopes.iter().any(|scope| scope.as_str() == "openid") {
             let message = "lacks openid, which every request needs";
-            report("client_registration.scopes", message, "add \"openid\"");
+            check.report("client_registration.scopes", message, "add \"openid\"");
         }
         if self.open == OpenRegistration::Immediate && !is_sandbox {
             let message = "is \"immediate\", so anyone could sign real people in to a service that no operator has seen";
             let fix = "write open = \"approval\", or create initial access tokens; \"immediate\" needs sandbox = true on the standard platform";
-            report("client_registration.open", message, fix);
+            check.report("client_registration.open", message, fix);
         }
         if self.rules == Some(ProtocolRules::Openid) && platform == Platform::High {
             let message = "is \"openid\", which the high platform doesn't support";
-            report(
+            check.report(
                 "client_registration.rules",
                 message,
                 "write rules = \"federation\", or remove it",

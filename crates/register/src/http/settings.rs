@@ -34,6 +34,7 @@ pub struct HttpRegisterConfig {
     pub bearer: Option<SecretRef>,
     /// Maximum number of concurrent calls to the register.
     #[serde(default = "default_calls")]
+    #[schemars(range(min = 1, max = 65_536))]
     pub calls: usize,
     /// Allows http for the register.
     #[serde(default)]
@@ -65,8 +66,6 @@ fn load(table: &mut KindTable<'_>) -> Option<ConfiguredTable> {
     let config: HttpRegisterConfig = table.deserialize()?;
     table.check_url("url", &config.url, config.insecure_http);
     table.check_hosts("internal_hosts", &config.internal_hosts);
-    let calls = u64::try_from(config.calls).unwrap_or(u64::MAX);
-    table.check_range("calls", calls, (1, 65_536));
     let credentials = read_credentials(table, &config);
     let shown = config.clone();
     Some(register_settings(table, &shown, HttpRegisterSettings { config, credentials }))

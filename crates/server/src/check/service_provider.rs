@@ -177,14 +177,24 @@ fn profile_registration(client: &CheckedServiceProvider) -> Vec<(&'static str, S
         "dpop_bound_access_tokens"
     };
     let switches = ["require_pushed_authorization_requests", key];
-    let can_sign = |alg: &VerificationAlg| match &client.keys {
+    let can_sign = |alg: &VerificationAlg| match &client.service_provider.keys {
         KeySource::Inline(keys) => keys.verification.verifies(*alg),
         KeySource::Uri(_) | KeySource::None => true,
     };
     let must_sign = file.request_object_signing_alg.is_some() || profile.signs_messages();
-    let signs = client.protection.request_object_algs.filter(|_| must_sign).map(|algs| {
-        algs.iter().filter(can_sign).map(VerificationAlg::as_str).collect::<Vec<_>>().join(" or ")
-    });
+    let signs = client
+        .service_provider
+        .registration
+        .protection
+        .request_object_algs
+        .filter(|_| must_sign)
+        .map(|algs| {
+            algs.iter()
+                .filter(can_sign)
+                .map(VerificationAlg::as_str)
+                .collect::<Vec<_>>()
+                .join(" or ")
+        });
     let gets = file.authorization_signed_response_alg.map(|alg| alg.as_str().to_owned());
     let algorithms =
         [("request_object_signing_alg", signs), ("authorization_signed_response_alg", gets)];

@@ -30,7 +30,6 @@ fn load(table: &mut KindTable<'_>) -> Option<ConfiguredTable> {
     check_nodes(table, &config);
     check_mode(table, &config);
     check_combinations(table, &config);
-    table.check_range("call_milliseconds", config.call_milliseconds, (10, 10_000));
     let credentials = read_credentials(table, &config);
     let shown = config.clone();
     Some(store_settings(table, &shown, RedisSettings { config, credentials }))

@@ -56,6 +56,7 @@ pub struct RedisConfig {
     pub encryption_keys: Vec<SecretRef>,
     /// Timeout of a call in milliseconds. The hub retries a call once.
     #[serde(default = "default_call_milliseconds")]
+    #[schemars(range(min = 10, max = 10_000))]
     pub call_milliseconds: u64,
 }
 

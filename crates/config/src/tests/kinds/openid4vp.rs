@@ -35,7 +35,7 @@ fn each_bad_setting_is_named_with_its_fix() {
                 "subject_claims",
                 "request_minutes = 11\nsubject_claims",
                 "kind.openid4vp.request_minutes",
-                "between 1 and 10",
+                "from 1 to 10",
             ),
             (
                 "subject_claims",

@@ -1,6 +1,7 @@
 //! Checks one service provider's file, alone and against the files of the configuration folder.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::CheckContext;
 use crate::model::{DataProviderFile, ServiceProviderFile};
@@ -12,7 +13,7 @@ use crate::validation::{connectors, data_providers, insecure_settings};
 use passerelle_connector::ConfiguredConnector;
 use passerelle_protocol::env::Timestamp;
 use passerelle_settings::{
-    Diagnostic, Environment, SecretContext, SecretOwner, SourceFile, secret_rules,
+    Diagnostic, Environment, FileCheck, SecretContext, SecretOwner, SourceFile, secret_rules,
 };
 
 /// The readable parts of a service provider's file, and every finding about it.
@@ -50,7 +51,11 @@ impl CheckContext {
         };
         problems.extend(self.find_shared_secret(path));
         let Some(file) = source.deserialize::<ServiceProviderFile>(problems) else { return draft };
-        service_providers::check_scopes(&source, &file, &self.scopes, problems);
+        service_providers::check_scopes(
+            &mut FileCheck::new(&source, problems),
+            &file,
+            &self.scopes,
+        );
         problems.extend(self.conflicts_with_clients(&source, &file));
         let (configured, is_complete) = self.read_connectors(environment);
         if is_complete {
@@ -66,14 +71,21 @@ impl CheckContext {
             platform: Some(self.platform),
             declarations: Some(&self.declarations),
             sandbox: self.kinds.sandbox,
+            order: &Arc::default(),
         };
         let context = self.secret_context(environment);
-        let client = service_providers::check_file(&source, file, settings, &context, problems);
+        let client = service_providers::check_file(
+            &mut FileCheck::new(&source, problems),
+            file,
+            settings,
+            &context,
+        );
         // Of a file that this one may not reference, nothing is reported.
         if problems.is_empty() {
             problems.extend(secret_rules::exposed_secrets(&source, &self.folder));
         }
-        draft.warnings.extend(client.no_valid_secret_warning(now).cloned());
+        let no_valid_secret = client.no_valid_secret.as_ref();
+        draft.warnings.extend(no_valid_secret.and_then(|one| one.warning_at(now)).cloned());
         let problems = self.explain_relative_paths(draft.problems);
         ServiceProviderDraft { client: Some(client), connectors: configured, problems, ..draft }
     }

@@ -45,7 +45,9 @@ fn keys_stand_in_a_file_or_as_tables() {
     let inline = format!("jwks = {{ keys = [{{ {} }}] }}", toml_members(&["d"]));
     for lines in ["jwks = { file = \"sp.jwks.json\" }", &inline] {
         let loaded = with(lines).loaded();
-        let KeySource::Inline(keys) = &loaded.service_providers.get("sp").unwrap().keys else {
+        let KeySource::Inline(keys) =
+            &loaded.service_providers.get("sp").unwrap().service_provider.keys
+        else {
             panic!("{lines}")
         };
         assert_eq!(keys.encryption.select(EncryptionAlg::EcdhEs).unwrap().kid, "ec-1");
@@ -58,7 +60,9 @@ fn a_jwks_uri_is_returned_with_its_egress_rules() {
     let loaded =
         with("jwks_uri = \"https://sp.internal/jwks\"\ninternal_hosts = [\"sp.internal\"]")
             .loaded();
-    let KeySource::Uri(address) = &loaded.service_providers.get("sp").unwrap().keys else {
+    let KeySource::Uri(address) =
+        &loaded.service_providers.get("sp").unwrap().service_provider.keys
+    else {
         panic!("no address")
     };
     assert_eq!(
@@ -130,7 +134,7 @@ fn on_high_a_service_provider_declares_its_encryption() {
     ] {
         let loaded = high(&format!("{keys}\n{lines}")).loaded();
         assert_eq!(
-            loaded.service_providers.get("sp").unwrap().encryption,
+            loaded.service_providers.get("sp").unwrap().service_provider.encryption,
             Some(expected),
             "{lines}"
         );
@@ -189,7 +193,10 @@ fn on_standard_nothing_is_encrypted() {
             assert!(text.contains("high platform"), "{text}");
         }
     }
-    assert_eq!(with(INLINE).loaded().service_providers.get("sp").unwrap().encryption, None);
+    assert_eq!(
+        with(INLINE).loaded().service_providers.get("sp").unwrap().service_provider.encryption,
+        None
+    );
 }
 
 #[test]

@@ -6,10 +6,10 @@ use josekit::jwk::Jwk;
 use josekit::jwk::alg::ec::EcCurve;
 use serde_json::json;
 
-use super::*;
 use crate::tests::{CLIENT_SECRET, Folder};
 use passerelle_federation::IntrospectionResponseFormat;
 use passerelle_protocol::alg::{EncryptionAlg, SigningAlg};
+use passerelle_protocol::env::Timestamp;
 
 const FILE: &str = "data-providers/archive.toml";
 
@@ -48,7 +48,7 @@ fn with(lines: &str) -> Folder {
 fn a_good_file_is_a_data_provider_and_no_folder_is_none() {
     assert!(Folder::good().loaded().data_providers.is_empty());
     let loaded = folder().loaded();
-    let archive = loaded.data_providers.get("archive").unwrap();
+    let archive = &loaded.data_providers.get("archive").unwrap().data_provider;
     assert_eq!(
         archive.secrets[0].sha256,
         passerelle_protocol::digest::sha256(CLIENT_SECRET.as_bytes())
@@ -161,7 +161,7 @@ fn a_sector_is_shared_with_service_providers_only_if_both_declare_it() {
     let shared = with("sector = \"tax\"")
         .edit("service-providers/sp.toml", "client_id", "sector = \"tax\"\nclient_id")
         .loaded();
-    assert_eq!(shared.data_providers.get("archive").unwrap().sector, "tax");
+    assert_eq!(shared.data_providers.get("archive").unwrap().data_provider.sector, "tax");
     let (file, key, _) = folder()
         .edit("service-providers/sp.toml", "client_id", "sector = \"archive\"\nclient_id")
         .problem();

@@ -81,7 +81,7 @@ fn a_service_provider_lists_declared_names_once() {
     }
     let lines = "level_names = [\"eidas1-mfa\"]\ndefault_acr_values = [\"eidas1-mfa\", \"eidas1\"]";
     let loaded = with_lines(SERVICE, "client_id", lines).loaded();
-    let acr = &loaded.service_providers.get("sp").unwrap().acr;
+    let acr = &loaded.service_providers.get("sp").unwrap().service_provider.registration.acr;
     assert_eq!((acr.level_names.len(), acr.default_values.len()), (1, 2));
     assert!(acr.level_names[0].multi_factor);
 }

@@ -8,7 +8,7 @@ use super::file_set::PendingFile;
 use crate::validation::consistency::{self, ClientDeclaration, Conflict, ConflictKind};
 use crate::validation::data_providers;
 use crate::validation::service_providers::{self, ExistingConnectors};
-use passerelle_settings::{Diagnostic, SourceFile, file_diagnostic};
+use passerelle_settings::{Diagnostic, FileCheck, SourceFile, file_diagnostic};
 
 /// Maximum number of rejected files for which each is retried on its own in the same scan.
 const MAX_FILES_TO_READMIT: usize = 64;
@@ -36,7 +36,7 @@ impl ReloadableFiles {
             let all = rejected.iter().chain(&never_accepted);
             let known = all.map(|(file, reasons)| (file.clone(), reasons.clone())).collect();
             let (attributed, unattributed) =
-                attribute_conflicts(self.conflicts(&known), (&pending, is_start), &known);
+                attribute_conflicts(self.conflicts(&known), &pending, is_start, &known);
             if attributed.is_empty() {
                 break unattributed;
             }
@@ -89,10 +89,10 @@ impl ReloadableFiles {
         let services: Vec<_> = self.services.candidate_versions(&is_rejected).collect();
         let data_providers: Vec<_> = self.data_providers.candidate_versions(&is_rejected).collect();
         let service_providers = services.iter().map(|version| {
-            ClientDeclaration::from_service_provider(&version.source, &version.content.client.file)
+            ClientDeclaration::from_service_provider(&version.source, &version.content.file)
         });
         let data = data_providers.iter().map(|version| {
-            ClientDeclaration::from_data_provider(&version.source, &version.content.registered.file)
+            ClientDeclaration::from_data_provider(&version.source, &version.content.file)
         });
         let parties: Vec<_> = service_providers.chain(data).collect();
         let mut found = consistency::find_conflicts(
@@ -110,15 +110,23 @@ impl ReloadableFiles {
                     .collect::<Vec<_>>()
             };
             for version in &services {
-                let (source, file) = (&version.source, &version.content.client.file);
+                let (source, file) = (&version.source, &version.content.file);
                 let mut problems = Vec::new();
-                service_providers::check_scopes(source, file, tables, &mut problems);
+                service_providers::check_scopes(
+                    &mut FileCheck::new(source, &mut problems),
+                    file,
+                    tables,
+                );
                 found.extend(conflicts(source, problems));
             }
             for version in &data_providers {
-                let (source, file) = (&version.source, &version.content.registered.file);
+                let (source, file) = (&version.source, &version.content.file);
                 let mut problems = Vec::new();
-                data_providers::check_scopes(source, file, &tables.scopes, &mut problems);
+                data_providers::check_scopes(
+                    &mut FileCheck::new(source, &mut problems),
+                    file,
+                    &tables.scopes,
+                );
                 found.extend(conflicts(source, problems));
             }
         }
@@ -131,11 +139,11 @@ impl ReloadableFiles {
         let all = clients.chain(connectors.iter().map(|version| &version.source));
         found.extend(consistency::shared_secret_conflicts(all, &self.context.folder));
         let described = connectors.iter().map(|version| {
-            let configured = &version.content.configured;
+            let configured = &version.content;
             (&configured.id, (configured.file.levels.highest, version.source.path()))
         });
         let existing_connectors = ExistingConnectors { connectors: described.collect() };
-        let files = services.iter().map(|version| (&version.source, &version.content.client.file));
+        let files = services.iter().map(|version| (&version.source, &version.content.file));
         found.extend(service_providers::unreachable_conflicts(
             files,
             &existing_connectors,
@@ -164,7 +172,8 @@ fn reject_new_duplicates(conflicts: &[Conflict], pending: &PendingFiles) -> Reje
 /// pending change has caused.
 fn attribute_conflicts(
     conflicts: Vec<Conflict>,
-    (pending, is_start): (&PendingFiles, bool),
+    pending: &PendingFiles,
+    is_start: bool,
     rejected: &RejectedFiles,
 ) -> (RejectedFiles, Vec<Diagnostic>) {
     let (mut attributed, mut unattributed) = (RejectedFiles::new(), Vec::new());

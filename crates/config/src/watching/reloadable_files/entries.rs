@@ -1,4 +1,4 @@
-//! Defines the checked content of each kind of file.
+//! Defines what the files are checked against, and the checked content of `scopes.toml`.
 
 mod client_checker;
 
@@ -6,21 +6,20 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::model::ChoiceConfig;
-use crate::validation::data_providers::CheckedDataProvider;
 use crate::validation::declarations::Declarations;
 use crate::validation::scopes::ScopeTables;
-use crate::validation::service_providers::CheckedServiceProvider;
+use crate::validation::service_providers::HubSettings;
 use crate::validation::subject_keys::SubjectKeysByVersion;
 use crate::watching::settings_file::SettingsFile;
-use passerelle_connector::ConfiguredConnector;
 use passerelle_connector::kind_settings::SupportedKinds;
 use passerelle_federation::connector_rules::ConnectorOrder;
 use passerelle_federation::identity::SubjectSource;
 use passerelle_federation::identity::declared::DeclaredClaims;
 use passerelle_federation::identity::scopes::ScopeTable;
-use passerelle_federation::{ConnectorMetadata, DataProvider, ServiceProvider};
 use passerelle_protocol::acr::Platform;
-use passerelle_settings::{Diagnostic, Environment, SecretRules, SourceFile};
+use passerelle_settings::{
+    Diagnostic, Environment, SecretContext, SecretOwner, SecretRules, SourceFile,
+};
 
 /// Settings that the files are checked against, fixed while the hub runs.
 #[derive(Clone, Debug)]
@@ -61,27 +60,25 @@ impl LoadContext {
     pub fn newest_subject_key(&self) -> u32 {
         self.subject_keys.keys().next_back().copied().unwrap_or(1)
     }
-}
 
-/// A service provider: its checked file, and the form that the rest of the hub uses.
-#[derive(Debug)]
-pub struct ServiceProviderEntry {
-    pub client: CheckedServiceProvider,
-    pub service_provider: Arc<ServiceProvider>,
-}
+    /// Returns what a service provider's file is checked against.
+    #[must_use]
+    pub fn hub_settings(&self) -> HubSettings<'_> {
+        HubSettings {
+            newest_subject_key: self.newest_subject_key(),
+            platform: Some(self.platform),
+            declarations: Some(&self.declarations),
+            sandbox: self.kinds.sandbox,
+            order: &self.order,
+        }
+    }
 
-/// A data provider: its checked file, and the form that the rest of the hub uses.
-#[derive(Debug)]
-pub struct DataProviderEntry {
-    pub registered: CheckedDataProvider,
-    pub data_provider: Arc<DataProvider>,
-}
-
-/// A connector: its checked file, and the form that the rest of the hub uses.
-#[derive(Debug)]
-pub struct ConnectorEntry {
-    pub configured: Arc<ConfiguredConnector>,
-    pub metadata: Arc<ConnectorMetadata>,
+    /// Returns what the secrets of a file are read with.
+    #[must_use]
+    pub fn secret_context(&self) -> SecretContext<'_> {
+        let Self { folder, environment, secrets, .. } = self;
+        SecretContext { folder, environment, secrets, owner: SecretOwner::Settings }
+    }
 }
 
 /// The scope tables: as written, and in the form that the rest of the hub uses.
@@ -90,32 +87,6 @@ pub struct ScopesEntry {
     pub tables: ScopeTables,
     pub scopes: ScopeTable,
     pub openid: ScopeTable,
-}
-
-impl ServiceProviderEntry {
-    /// Creates the entry of a checked service provider.
-    pub fn new(client: CheckedServiceProvider, context: &LoadContext) -> Self {
-        Self {
-            service_provider: Arc::new(
-                client.service_provider(&context.order, &context.choice.order),
-            ),
-            client,
-        }
-    }
-}
-
-impl DataProviderEntry {
-    /// Creates the entry of a checked data provider.
-    pub fn new(registered: CheckedDataProvider) -> Self {
-        Self { data_provider: Arc::new(registered.data_provider()), registered }
-    }
-}
-
-impl ConnectorEntry {
-    /// Creates the entry of a checked connector.
-    pub fn new(configured: ConfiguredConnector) -> Self {
-        Self { metadata: Arc::new(configured.metadata()), configured: Arc::new(configured) }
-    }
 }
 
 impl ScopesEntry {

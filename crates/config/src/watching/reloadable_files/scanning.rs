@@ -3,19 +3,16 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::entries::{
-    ConnectorEntry, DataProviderEntry, LoadContext, ScopesEntry, ServiceProviderEntry,
-};
+use super::entries::{LoadContext, ScopesEntry};
 use super::file_set::{ScanContext, ScanOutcome};
 use super::{BuildCheck, ReloadableFiles};
 use crate::validation::scopes::{self, ScopeTables};
-use crate::validation::service_providers::{self, HubSettings};
-use crate::validation::{connectors, data_providers, languages};
+use crate::validation::{connectors, data_providers, languages, service_providers};
 use passerelle_federation::identity::declared::DeclaredClaims;
 use passerelle_federation::notices;
 use passerelle_protocol::digest;
 use passerelle_settings::folder::list_toml_files;
-use passerelle_settings::{Diagnostic, SecretContext, SourceFile, source_file};
+use passerelle_settings::{Diagnostic, FileCheck, SecretContext, SourceFile, source_file};
 
 const FOLDER_FIX: &str =
     "restore the folder and make it readable; until then its last content stays active";
@@ -29,17 +26,12 @@ impl ReloadableFiles {
         context: &SecretContext<'_>,
     ) -> ScanOutcome {
         let folder = service_provider_folder(&load_context.folder);
-        let settings = HubSettings {
-            newest_subject_key: load_context.newest_subject_key(),
-            platform: Some(load_context.platform),
-            declarations: Some(&load_context.declarations),
-            sandbox: load_context.kinds.sandbox,
-        };
+        let settings = load_context.hub_settings();
         let check = |source: &SourceFile| {
             let (mut problems, file) = parse_file(source)?;
-            let client =
-                service_providers::check_file(source, file, settings, context, &mut problems);
-            unless_problems(problems, ServiceProviderEntry::new(client, load_context))
+            let mut check = FileCheck::new(source, &mut problems);
+            let checked = service_providers::check_file(&mut check, file, settings, context);
+            unless_problems(problems, checked)
         };
         let read = |path: &Path| source_file::read_bytes_in(&folder, path);
         self.services.scan(list_toml_files(&folder, FOLDER_FIX), scan, read, check)
@@ -61,9 +53,9 @@ impl ReloadableFiles {
         let newest = load_context.newest_subject_key();
         let check = |source: &SourceFile| {
             let (mut problems, file) = parse_file(source)?;
-            let registered =
-                data_providers::check_file(source, file, newest, context, &mut problems);
-            unless_problems(problems, DataProviderEntry::new(registered))
+            let mut check = FileCheck::new(source, &mut problems);
+            let checked = data_providers::check_file(&mut check, file, newest, context);
+            unless_problems(problems, checked)
         };
         let read = |path: &Path| source_file::read_bytes_in(&folder, path);
         self.data_providers.scan(paths, scan, read, check)
@@ -87,7 +79,7 @@ impl ReloadableFiles {
                 context,
             )?;
             buildable(&configured).map_err(|found| vec![source.locate(found)])?;
-            Ok(ConnectorEntry::new(configured))
+            Ok(Arc::new(configured))
         };
         let read = |path: &Path| source_file::read_bytes_in(folder, path);
         self.connectors.scan(connectors::list_files(folder), scan, read, check)
@@ -106,7 +98,7 @@ impl ReloadableFiles {
             let tables = if is_absent_scopes_file(source) {
                 Some(ScopeTables::default())
             } else {
-                scopes::parse_scopes(source, Some(claims), &mut problems)
+                scopes::parse_scopes(&mut FileCheck::new(source, &mut problems), Some(claims))
             };
             ScopesEntry::new(source, tables.ok_or(problems)?, claims)
                 .map_err(|problem| vec![problem])
@@ -118,7 +110,9 @@ impl ReloadableFiles {
         let read = |path: &Path| read_bytes_or(path, notices::ABSENT_NOTICES_FILE);
         self.notices.scan(single_file(scan.folder, "notices.toml"), scan, read, |source| {
             let mut problems = Vec::new();
-            notices::parse_notices(source, &mut problems).map(Arc::from).ok_or(problems)
+            notices::parse_notices(&mut FileCheck::new(source, &mut problems))
+                .map(Arc::from)
+                .ok_or(problems)
         })
     }
 
@@ -144,7 +138,7 @@ pub(super) fn data_provider_folder(root: &Path) -> PathBuf {
     root.join(data_providers::FOLDER)
 }
 
-fn parse_file<T: serde::de::DeserializeOwned + schemars::JsonSchema>(
+fn parse_file<T: serde::de::DeserializeOwned + schemars::JsonSchema + 'static>(
     source: &SourceFile,
 ) -> Result<(Vec<Diagnostic>, T), Vec<Diagnostic>> {
     let mut problems = Vec::new();
@@ -154,7 +148,10 @@ fn parse_file<T: serde::de::DeserializeOwned + schemars::JsonSchema>(
     }
 }
 
-fn unless_problems<T>(problems: Vec<Diagnostic>, value: T) -> Result<T, Vec<Diagnostic>> {
+pub(super) fn unless_problems<T>(
+    problems: Vec<Diagnostic>,
+    value: T,
+) -> Result<T, Vec<Diagnostic>> {
     if problems.is_empty() { Ok(value) } else { Err(problems) }
 }
 

@@ -4,11 +4,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::ReloadableFiles;
-use super::entries::{ConnectorEntry, DataProviderEntry, ServiceProviderEntry};
 use super::file_set::FileVersion;
+use crate::validation::data_providers::CheckedDataProvider;
+use crate::validation::service_providers::CheckedServiceProvider;
 use crate::watching::config_digest::{
     ConfigDigest, ConnectorDigest, DataProviderDigest, ServiceProviderDigest,
 };
+use passerelle_connector::ConfiguredConnector;
 
 impl ReloadableFiles {
     /// Returns the path of a file in the configuration folder: `locales/de.ftl`.
@@ -19,20 +21,17 @@ impl ReloadableFiles {
     /// Returns a digest of the active versions, for comparison with another federation.
     #[must_use]
     pub fn digest(&self) -> ConfigDigest {
-        let connector = |version: &Arc<FileVersion<ConnectorEntry>>| {
-            let ConnectorEntry { configured, metadata } = &version.content;
-            (configured.id.clone(), ConnectorDigest::new(metadata, &version.fields))
+        let connector = |version: &Arc<FileVersion<Arc<ConfiguredConnector>>>| {
+            let configured = &version.content;
+            (configured.id.clone(), ConnectorDigest::new(&configured.file, &version.fields))
         };
-        let service = |version: &Arc<FileVersion<ServiceProviderEntry>>| {
-            let client = &version.content.client;
-            (
-                client.file.client_id.clone(),
-                ServiceProviderDigest::new(&client.file, &version.fields),
-            )
+        let service = |version: &Arc<FileVersion<CheckedServiceProvider>>| {
+            let file = &version.content.file;
+            (file.client_id.clone(), ServiceProviderDigest::new(file, &version.fields))
         };
-        let provider = |version: &Arc<FileVersion<DataProviderEntry>>| {
+        let provider = |version: &Arc<FileVersion<CheckedDataProvider>>| {
             let fields = Arc::clone(&version.fields);
-            (version.content.registered.file.client_id.clone(), DataProviderDigest { fields })
+            (version.content.file.client_id.clone(), DataProviderDigest { fields })
         };
         ConfigDigest {
             connectors: self.connectors.active_versions().map(connector).collect(),

@@ -81,10 +81,10 @@ impl ReloadableFiles {
 
     fn client_declarations(&self) -> Vec<ClientDeclaration<'_>> {
         let services = self.services.candidate_versions(&|_| false).map(|version| {
-            ClientDeclaration::from_service_provider(&version.source, &version.content.client.file)
+            ClientDeclaration::from_service_provider(&version.source, &version.content.file)
         });
         let data_providers = self.data_providers.candidate_versions(&|_| false).map(|version| {
-            ClientDeclaration::from_data_provider(&version.source, &version.content.registered.file)
+            ClientDeclaration::from_data_provider(&version.source, &version.content.file)
         });
         services.chain(data_providers).collect()
     }

@@ -47,7 +47,7 @@ async fn diagnose_keys(
     federation: &Federation,
 ) -> Option<CheckDiagnostic> {
     const NAME: &str = "keys";
-    if !matches!(client.keys, KeySource::Uri(_)) {
+    if !matches!(client.service_provider.keys, KeySource::Uri(_)) {
         return None;
     }
     if !client.file.active {

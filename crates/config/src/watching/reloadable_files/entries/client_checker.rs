@@ -6,11 +6,12 @@ use std::sync::Arc;
 
 use super::LoadContext;
 use crate::model::ServiceProviderFile;
-use crate::validation::service_providers::{self, HubSettings};
+use crate::validation::service_providers;
 use crate::watching::reloadable_files::ReloadableFiles;
+use crate::watching::reloadable_files::scanning::unless_problems;
 use passerelle_federation::ServiceProvider;
 use passerelle_grants::client_registration::CheckClientFile;
-use passerelle_settings::{Diagnostic, SecretContext, SecretOwner, SourceFile};
+use passerelle_settings::{Diagnostic, FileCheck, SourceFile};
 
 impl ReloadableFiles {
     /// Returns a check of service provider files with the settings of these files.
@@ -29,20 +30,13 @@ impl LoadContext {
         let Some(file) = source.deserialize::<ServiceProviderFile>(&mut problems) else {
             return Err(problems);
         };
-        let settings = HubSettings {
-            newest_subject_key: self.newest_subject_key(),
-            platform: Some(self.platform),
-            declarations: Some(&self.declarations),
-            sandbox: self.kinds.sandbox,
-        };
-        let Self { folder, environment, secrets, .. } = self;
-        let secrets = SecretContext { folder, environment, secrets, owner: SecretOwner::Settings };
-        let client =
-            service_providers::check_file(&source, file, settings, &secrets, &mut problems);
-        if problems.is_empty() {
-            Ok(client.service_provider(&self.order, &self.choice.order))
-        } else {
-            Err(problems)
-        }
+        let mut check = FileCheck::new(&source, &mut problems);
+        let checked = service_providers::check_file(
+            &mut check,
+            file,
+            self.hub_settings(),
+            &self.secret_context(),
+        );
+        unless_problems(problems, Arc::unwrap_or_clone(checked.service_provider))
     }
 }
