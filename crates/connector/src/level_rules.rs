@@ -56,7 +56,7 @@ pub fn check_levels(check: &mut FileCheck<'_>, file: &ConnectorFile) {
     if let (Some(level), false) = (missing, file.acr.is_empty() && file.assumed_level.is_none()) {
         let level = level.as_str();
         let fix = format!("add {level} = [\"…\"], or narrow levels");
-        check.report("acr", &format!("has no value for {level}"), &fix);
+        check.report("acr", format!("has no value for {level}"), &fix);
     }
 }
 

@@ -177,7 +177,9 @@ pub fn parse_blocks(
             Ok(block) => blocks.push(block),
             Err(found) => {
                 let mut check = check.table(&key);
-                found.into_iter().for_each(|one| check.add(one));
+                for one in found {
+                    check.add(one);
+                }
             }
         }
     }

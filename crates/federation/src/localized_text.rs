@@ -27,7 +27,9 @@ pub fn check_texts(
         check.report(key, "has no text in any language", "write { fr = \"…\", en = \"…\" }");
     }
     let found = text_diagnostics(key, texts, most);
-    found.into_iter().for_each(|found| check.add(found));
+    for found in found {
+        check.add(found);
+    }
 }
 
 /// Returns a diagnostic for each invalid language tag and for each text that is not 1 to `most`
