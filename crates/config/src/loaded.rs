@@ -117,6 +117,7 @@ fn read_secret_rules(
     }
 }
 
+#[expect(clippy::too_many_lines, reason = "the steps of a load, each with what the earlier found")]
 fn load_all_files(
     folder: &Path,
     environment: &Environment,

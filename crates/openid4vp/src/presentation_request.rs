@@ -188,6 +188,7 @@ pub struct PresentationRequests {
 
 impl PresentationRequests {
     /// Returns the requests of `connector`, kept in `store`.
+    #[must_use]
     pub fn new(connector: &ConnectorId, store: LateStore, lifetime: Duration, env: Env) -> Self {
         Self { connector: connector.clone(), store, lifetime, env }
     }

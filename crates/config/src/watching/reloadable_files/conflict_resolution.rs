@@ -83,6 +83,34 @@ impl ReloadableFiles {
         all.map(|(path, pending)| (path.to_owned(), pending)).collect()
     }
 
+    /// Returns the conflicts of service providers and data providers with the table of scopes.
+    fn scope_conflicts(&self, is_rejected: &dyn Fn(&Path) -> bool) -> Vec<Conflict> {
+        let Some(scopes) = self.scopes.candidate_versions(is_rejected).next() else {
+            return Vec::new();
+        };
+        let tables = &scopes.content.tables;
+        let conflicts = |source: &SourceFile, problems: Vec<Diagnostic>| {
+            let files = [source.path(), scopes.source.path()];
+            problems.into_iter().map(|problem| Conflict::new(problem, files)).collect::<Vec<_>>()
+        };
+        let mut found = Vec::new();
+        for version in self.services.candidate_versions(is_rejected) {
+            let (source, file) = (&version.source, &version.content.file);
+            let mut problems = Vec::new();
+            let mut check = FileCheck::new(source, &mut problems);
+            service_providers::check_scopes(&mut check, file, tables);
+            found.extend(conflicts(source, problems));
+        }
+        for version in self.data_providers.candidate_versions(is_rejected) {
+            let (source, file) = (&version.source, &version.content.file);
+            let mut problems = Vec::new();
+            let mut check = FileCheck::new(source, &mut problems);
+            data_providers::check_scopes(&mut check, file, &tables.scopes);
+            found.extend(conflicts(source, problems));
+        }
+        found
+    }
+
     /// Returns the conflicts that activating every pending version except `rejected` would cause.
     fn conflicts(&self, rejected: &RejectedFiles) -> Vec<Conflict> {
         let is_rejected = |path: &Path| rejected.contains_key(path);
@@ -99,37 +127,7 @@ impl ReloadableFiles {
             &parties,
             &self.context.subject_keys.keys().copied().collect(),
         );
-
-        if let Some(scopes) = self.scopes.candidate_versions(&is_rejected).next() {
-            let tables = &scopes.content.tables;
-            let conflicts = |source: &SourceFile, problems: Vec<Diagnostic>| {
-                let files = [source.path(), scopes.source.path()];
-                problems
-                    .into_iter()
-                    .map(|problem| Conflict::new(problem, files))
-                    .collect::<Vec<_>>()
-            };
-            for version in &services {
-                let (source, file) = (&version.source, &version.content.file);
-                let mut problems = Vec::new();
-                service_providers::check_scopes(
-                    &mut FileCheck::new(source, &mut problems),
-                    file,
-                    tables,
-                );
-                found.extend(conflicts(source, problems));
-            }
-            for version in &data_providers {
-                let (source, file) = (&version.source, &version.content.file);
-                let mut problems = Vec::new();
-                data_providers::check_scopes(
-                    &mut FileCheck::new(source, &mut problems),
-                    file,
-                    &tables.scopes,
-                );
-                found.extend(conflicts(source, problems));
-            }
-        }
+        found.extend(self.scope_conflicts(&is_rejected));
 
         let connectors: Vec<_> = self.connectors.candidate_versions(&is_rejected).collect();
         let clients = services
