@@ -136,6 +136,7 @@ impl HubServer {
     ///
     /// # Errors
     /// Returns every part that can't be built, with its fix.
+    #[expect(clippy::too_many_lines, reason = "a list: each part, and what it is built from")]
     pub fn build(loaded: &LoadedConfig, deps: ProgramDeps) -> Result<Self, BuildError> {
         let ProgramDeps { env, keys, process_findings } = deps;
         let settings = &loaded.settings;
