@@ -9,7 +9,7 @@ use passerelle_config::LoadedConfig;
 use passerelle_config::check_context::CheckContext;
 use passerelle_connector::diagnostic::DiagnosticStatus;
 use passerelle_protocol::env::Env;
-use passerelle_server::check::{FileCheck, connector, service_provider};
+use passerelle_server::check::{CheckInputs, connector, service_provider};
 use passerelle_settings::{Diagnostic, Environment};
 
 use super::hub_options::HubOptions;
@@ -216,7 +216,7 @@ impl ConnectorArguments {
         let context = check_context(self.config.as_deref(), &self.file, &environment)?;
         let sample = self.sample.as_deref().map(read_sample).transpose()?;
         let env = Env::system();
-        let check = FileCheck {
+        let check = CheckInputs {
             context: &context,
             environment: &environment,
             env: &env,
@@ -249,7 +249,7 @@ impl ServiceProviderArguments {
         let context = check_context(self.config.as_deref(), &self.file, &environment)?;
         let request = self.request.map(read_request).transpose()?;
         let env = Env::system();
-        let check = FileCheck {
+        let check = CheckInputs {
             context: &context,
             environment: &environment,
             env: &env,

@@ -27,7 +27,7 @@ use passerelle_protocol::acr::Level;
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::env::Env;
 use passerelle_protocol::ids::{ConnectorId, Secret};
-use passerelle_server::check::FileCheck;
+use passerelle_server::check::CheckInputs;
 use passerelle_server::check::connector::check_connector;
 use passerelle_server::{HubServer, ProgramDeps};
 use passerelle_settings::{Diagnostic, FieldDiagnostic, SecretRef};
@@ -265,7 +265,7 @@ async fn a_check_of_the_file_diagnoses_its_identity_provider() {
     let file = folder.path().join("connectors/lobby.toml");
     let env = Env::system();
     let check =
-        FileCheck { context: &context, environment: &environment, env: &env, is_online: true };
+        CheckInputs { context: &context, environment: &environment, env: &env, is_online: true };
     let report = check_connector(&file, check, None).await;
     assert_eq!(report.status, DiagnosticStatus::Ok, "{report}");
     assert!(report.diagnostics.iter().any(|check| check.name == "reachable"), "{report}");

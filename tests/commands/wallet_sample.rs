@@ -8,7 +8,7 @@ use passerelle_connector::diagnostic::DiagnosticStatus;
 use passerelle_protocol::digest;
 use passerelle_protocol::env::Env;
 use passerelle_server::KINDS;
-use passerelle_server::check::FileCheck;
+use passerelle_server::check::CheckInputs;
 use passerelle_server::check::connector::{ConnectorReport, check_connector};
 use passerelle_testkit::env::{ManualClock, SeededEntropy};
 use passerelle_testkit::wallet_credentials::mdoc::{
@@ -78,8 +78,12 @@ impl Folder {
         let env = Env::new(clock, Arc::new(SeededEntropy::new(1)));
         let file = self.folder.path().join("wallet.toml");
         let sample = Some(sample.as_bytes());
-        let check =
-            FileCheck { context: &context, environment: &environment, env: &env, is_online: false };
+        let check = CheckInputs {
+            context: &context,
+            environment: &environment,
+            env: &env,
+            is_online: false,
+        };
         check_connector(&file, check, sample).await
     }
 

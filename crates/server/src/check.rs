@@ -29,7 +29,7 @@ use passerelle_web::theme::{FooterLink, LinkPurpose};
 
 /// What a check of one file uses beside the file.
 #[derive(Clone, Copy)]
-pub struct FileCheck<'a> {
+pub struct CheckInputs<'a> {
     pub context: &'a CheckContext,
     pub environment: &'a Environment,
     pub env: &'a Env,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use serde::Serialize;
 
-use super::FileCheck;
+use super::CheckInputs;
 use super::sample::{self, SampleResult};
 use crate::from_settings::identity_rules;
 use passerelle_config::check_context::CheckContext;
@@ -51,10 +51,10 @@ pub struct ConnectorReport {
 /// them, or what a kind reads itself, such as a presentation of a wallet.
 pub async fn check_connector(
     file: &Path,
-    check: FileCheck<'_>,
+    check: CheckInputs<'_>,
     sample: Option<&[u8]>,
 ) -> ConnectorReport {
-    let FileCheck { context, environment, env, is_online } = check;
+    let CheckInputs { context, environment, env, is_online } = check;
     let draft = context.check_connector(file, environment);
     let mut diagnostics: Vec<CheckDiagnostic> =
         draft.problems.iter().chain(&draft.unverified).map(diagnostic_from_problem).collect();
@@ -92,7 +92,7 @@ pub async fn check_connector(
 async fn verify_sample(
     sample: &[u8],
     configured: &ConfiguredConnector,
-    check: FileCheck<'_>,
+    check: CheckInputs<'_>,
 ) -> Option<SampleVerification> {
     match build_connector(configured, check.context, check.env) {
         Ok(connector) => connector.verify_sample(sample, check.is_online).await,

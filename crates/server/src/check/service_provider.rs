@@ -9,7 +9,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use self::online::diagnose_online;
-use super::FileCheck;
+use super::CheckInputs;
 use super::connector::diagnostic_from_problem;
 use passerelle_config::CheckedServiceProvider;
 use passerelle_config::check_context::{CheckContext, ServiceProviderDraft};
@@ -42,7 +42,7 @@ pub struct ServiceProviderReport {
 /// Checks one service provider's file. `request` is the URL of an authorization request.
 pub async fn check_service_provider(
     file: &Path,
-    FileCheck { context, environment, env, is_online }: FileCheck<'_>,
+    CheckInputs { context, environment, env, is_online }: CheckInputs<'_>,
     request: Option<&str>,
 ) -> ServiceProviderReport {
     let draft = context.check_service_provider(file, environment, env.now());
