@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use passerelle_config::admin_access::AdminAccess;
+use passerelle_config::command_settings::AdminAccess;
 use passerelle_server::admin_client::{AdminClient, AdminClientError};
 use passerelle_settings::{Diagnostic, Environment};
 

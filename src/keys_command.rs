@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use passerelle_audit::chain::to_rfc3339;
-use passerelle_config::admin_access::{AdminAccess, KeySettings};
+use passerelle_config::command_settings::{AdminAccess, KeySettings};
 use passerelle_jose::key_passphrase::KeyPassphrase;
 use passerelle_jose::keyfiles::{
     self, CreatedKey, KeyFolder, KeyPurpose, KeyRotation, KeyRow, RemovedKey,

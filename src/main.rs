@@ -17,7 +17,7 @@ use clap::{Parser, Subcommand};
 use passerelle_config::LoadedConfig;
 use passerelle_config::model::{LogConfig, LogFormat};
 use passerelle_protocol::env::Env;
-use passerelle_server::health::{self, HealthProbe};
+use passerelle_server::local_health::{self, HealthProbe};
 use passerelle_settings::Environment;
 use passerelle_telemetry::LineFormat;
 use serde::Serialize;
@@ -274,7 +274,7 @@ fn run(command: Command) -> CommandResult {
         Command::Plan(command) => return command.run(),
         Command::Health { address, ready } => {
             let probe = if ready { HealthProbe::Ready } else { HealthProbe::Alive };
-            outln!("{}", block_on(health::probe_hub(address, probe))?);
+            outln!("{}", block_on(local_health::probe_hub(address, probe))?);
         }
         Command::Demo(command) => command.run()?,
         Command::Errors(command) => return command.run(),

@@ -44,7 +44,7 @@ pub use validation::subject_keys::SubjectKeysByVersion;
 pub use validation::traces::TraceHeaders;
 pub use validation::vault_transit::VaultTransitAccess;
 pub use validation::{
-    admin_access, check_context, connectors, data_providers, scopes, service_providers,
+    check_context, command_settings, connectors, data_providers, scopes, service_providers,
 };
 pub use watching::reloadable_files::ReloadableFiles;
 pub use watching::{changes, config_digest, reloadable_files, settings_file};

@@ -1,6 +1,5 @@
 //! Checks what the files say and turns it into settings, clients and connectors.
 
-pub mod admin_access;
 pub(super) mod backchannel_logout;
 pub(super) mod certificate_expiry;
 pub mod check_context;
@@ -10,6 +9,7 @@ pub(super) mod client_auth;
 pub mod client_certificates;
 pub mod client_keys;
 pub(super) mod client_registration;
+pub mod command_settings;
 pub(super) mod connector_diagnostics;
 pub mod connectors;
 pub(super) mod consistency;

@@ -11,7 +11,7 @@ use super::records::{
 };
 use super::session::{GrantSession, SessionOrigin, Sessions};
 use super::subjects::{SubjectDeriver, UpstreamAccount};
-use super::{GrantLifetimes, HubCore};
+use super::{HubCore, TokenLifetimesByRules};
 use passerelle_audit::{Event, EventKind};
 use passerelle_federation::login::{CodeGrant, IdentifiedUser};
 use passerelle_protocol::catalogue::ErrorCode;
@@ -34,7 +34,7 @@ pub struct AuthorizationCodes {
     store: Arc<dyn Store>,
     sessions: Arc<Sessions>,
     subjects: Arc<SubjectDeriver>,
-    lifetimes: GrantLifetimes,
+    lifetimes: TokenLifetimesByRules,
 }
 
 impl AuthorizationCodes {
@@ -44,7 +44,7 @@ impl AuthorizationCodes {
         store: Arc<dyn Store>,
         sessions: Arc<Sessions>,
         subjects: Arc<SubjectDeriver>,
-        lifetimes: GrantLifetimes,
+        lifetimes: TokenLifetimesByRules,
     ) -> Self {
         Self { core, store, sessions, subjects, lifetimes }
     }

@@ -67,12 +67,12 @@ pub use used_jtis::UsedJtis;
 
 /// Lifetimes of codes and tokens, by the rules of the service provider.
 #[derive(Clone, Copy, Debug)]
-pub struct GrantLifetimes {
+pub struct TokenLifetimesByRules {
     pub federation: TokenLifetimes,
     pub openid: TokenLifetimes,
 }
 
-impl GrantLifetimes {
+impl TokenLifetimesByRules {
     /// Returns the lifetimes under these rules.
     #[must_use]
     pub const fn for_rules(&self, rules: ProtocolRules) -> TokenLifetimes {

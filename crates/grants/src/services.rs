@@ -27,7 +27,7 @@ use super::subjects::SubjectDeriver;
 use super::token_endpoint::TokenEndpoint;
 use super::token_issuer::TokenIssuer;
 use super::used_jtis::UsedJtis;
-use super::{Gate, GrantLifetimes, HubCore};
+use super::{Gate, HubCore, TokenLifetimesByRules};
 use passerelle_jose::Signer;
 use passerelle_jose::client_certificate::CertificateAuthorities;
 use passerelle_jose::verify::VerificationKeys;
@@ -54,7 +54,7 @@ pub struct GrantDependencies {
     pub subjects: SubjectDeriver,
     /// Whether sessions are indexed by the `sub` of each service provider.
     pub indexes_sessions: bool,
-    pub lifetimes: GrantLifetimes,
+    pub lifetimes: TokenLifetimesByRules,
 }
 
 /// The parts of this crate, each for the endpoints that need it; one value per process.

@@ -27,7 +27,8 @@ use super::client_keys::KeyDirectory;
 use super::lifetimes::TokenLifetimes;
 use super::subjects::SubjectDeriver;
 use super::{
-    DpopNonces, Gate, GrantDependencies, GrantLifetimes, GrantServices, HubCore, UserinfoResponse,
+    DpopNonces, Gate, GrantDependencies, GrantServices, HubCore, TokenLifetimesByRules,
+    UserinfoResponse,
 };
 use passerelle_federation::assurance::{AcrCheck, Level, Platform};
 use passerelle_federation::client_keys::KeySource;
@@ -216,7 +217,7 @@ impl Hub {
             own_keys: Arc::new(ArcSwap::from_pointee(
                 VerificationKeys::from_jwks(&RING.verification_jwks(OPENED)).unwrap(),
             )),
-            lifetimes: GrantLifetimes {
+            lifetimes: TokenLifetimesByRules {
                 federation: TokenLifetimes {
                     code: CODE_LIFE,
                     access_token: TOKEN_LIFE,

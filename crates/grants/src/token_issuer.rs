@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::backchannel_logout::derive_sid;
 use super::records::{IdTokenRecord, TokenRecord, new_record, released_claims, token_key};
 use super::response_signer::{JwtKind, ResponseEncryption, ResponseSigner};
-use super::{GrantLifetimes, HubCore};
+use super::{HubCore, TokenLifetimesByRules};
 use passerelle_audit::{Event, EventKind};
 use passerelle_federation::{ServiceProvider, assurance};
 use passerelle_jose::encrypt::JweMark;
@@ -42,7 +42,7 @@ pub(super) struct TokenIssuer {
     core: Arc<HubCore>,
     store: Arc<dyn Store>,
     signer: Arc<ResponseSigner>,
-    lifetimes: GrantLifetimes,
+    lifetimes: TokenLifetimesByRules,
 }
 
 impl TokenIssuer {
@@ -51,7 +51,7 @@ impl TokenIssuer {
         core: Arc<HubCore>,
         store: Arc<dyn Store>,
         signer: Arc<ResponseSigner>,
-        lifetimes: GrantLifetimes,
+        lifetimes: TokenLifetimesByRules,
     ) -> Self {
         Self { core, store, signer, lifetimes }
     }

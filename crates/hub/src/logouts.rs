@@ -113,7 +113,7 @@ impl Logouts {
     ///
     /// # Errors
     /// `StoreUnavailable`.
-    pub async fn recognize_encrypted_hint(
+    pub async fn match_encrypted_hint_by_mark(
         &self,
         hint: &str,
         cookie: &Secret<String>,

@@ -8,12 +8,12 @@ use passerelle_connector::error::ConnectorError;
 use passerelle_protocol::env::Timestamp;
 
 /// Reason why a password was not verified.
-pub(super) enum LdapSignInError {
+pub(super) enum PasswordCheckError {
     RateLimited(Duration),
     Connector(ConnectorError),
 }
 
-impl From<ConnectorError> for LdapSignInError {
+impl From<ConnectorError> for PasswordCheckError {
     fn from(error: ConnectorError) -> Self {
         Self::Connector(error)
     }
@@ -37,8 +37,8 @@ impl<'t> CountedAttempt<'t> {
         &mut self,
         attempts: &'t PasswordAttempts,
         key: &str,
-    ) -> Result<(), LdapSignInError> {
-        attempts.count(key, self.at).map_err(LdapSignInError::RateLimited)?;
+    ) -> Result<(), PasswordCheckError> {
+        attempts.count(key, self.at).map_err(PasswordCheckError::RateLimited)?;
         self.attempts.push((attempts, key.to_owned()));
         Ok(())
     }

@@ -35,7 +35,7 @@ use serde_json::{Map, Value};
 use unicode_normalization::UnicodeNormalization as _;
 use url::form_urlencoded::Serializer;
 
-use self::counted_attempt::{CountedAttempt, LdapSignInError};
+use self::counted_attempt::{CountedAttempt, PasswordCheckError};
 use self::directory::diagnose::ComparedSettings;
 use self::directory::password_policy::PasswordState;
 use self::directory::{BindOutcome, DirectoryEntry, LdapDirectory, LeftOutReason};
@@ -158,11 +158,11 @@ impl LdapConnector {
         &'t self,
         credentials: &PasswordCredentials,
         counted: &mut CountedAttempt<'t>,
-    ) -> Result<Option<(DirectoryEntry, PasswordState)>, LdapSignInError> {
+    ) -> Result<Option<(DirectoryEntry, PasswordState)>, PasswordCheckError> {
         let (network, now) = (credentials.network, counted.at);
         counted.count(&self.attempts_per_login, credentials.login.as_str())?;
         let key = username_key(credentials);
-        let limited = LdapSignInError::RateLimited;
+        let limited = PasswordCheckError::RateLimited;
         self.failed_binds.count_network(&key, network, now, &mut counted.bind).map_err(limited)?;
         self.failed_binds.count_user(&key, network, now, &mut counted.bind).map_err(limited)?;
         let username = credentials.username.reveal();
@@ -342,7 +342,7 @@ impl LdapConnector {
             self.authenticate(credentials, &mut counted),
         )
         .await;
-        match outcome.unwrap_or_else(|_| Err(LdapSignInError::Connector(timeout_error()))) {
+        match outcome.unwrap_or_else(|_| Err(PasswordCheckError::Connector(timeout_error()))) {
             Ok(Some((entry, state))) => {
                 counted.refund();
                 self.failed_binds.record_success(
@@ -355,11 +355,11 @@ impl LdapConnector {
                 self.accept(&entry, notice, &credentials.state).await
             }
             Ok(None) => self.reject(credentials, counted),
-            Err(LdapSignInError::RateLimited(wait)) => {
+            Err(PasswordCheckError::RateLimited(wait)) => {
                 self.failed_binds.refund(&counted.bind);
                 Ok(PasswordOutcome::RateLimited(wait))
             }
-            Err(LdapSignInError::Connector(error)) => {
+            Err(PasswordCheckError::Connector(error)) => {
                 // The directory may have counted a bind that it did not answer.
                 if !counted.is_unanswered {
                     counted.refund();

@@ -110,7 +110,7 @@ pub fn discovery_document(provider: &DiscoveryInput<'_>) -> String {
     let protection = provider.protection;
     let signing_algs = protection.signing_algs();
     let client_algs = protection.client_signing_algs();
-    let mut auth_methods = protection.auth_methods(provider.has_public_clients);
+    let mut auth_methods = protection.auth_methods_without_certificate(provider.has_public_clients);
     auth_methods.extend(certificates.iter().flat_map(CertificateSupport::auth_methods));
     let (algs, encs) = token_encryption(provider.platform);
     let openid = json!({

@@ -16,7 +16,7 @@ use passerelle_admin::{
     KeysInUse, LoginSearch, RefreshGrantList, RefreshGrantRevocation, RegistrationApproval,
     RegistrationChange, RegistrationRemoval, ReloadOutcome, RevokedGrants,
 };
-use passerelle_config::admin_access::AdminAccess;
+use passerelle_config::command_settings::AdminAccess;
 use passerelle_egress::safe_http_client::{
     AllowedSchemes, CallLimits, EgressError, SafeHttpClient,
 };

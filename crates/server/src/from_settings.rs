@@ -7,7 +7,7 @@ use passerelle_config::LoadedConfig;
 use passerelle_config::model::{DEFAULT_REQUESTS_PER_NETWORK, LimitsConfig, QuotasConfig};
 use passerelle_federation::identity::rules::{IdentityRules, RequiredClaims};
 use passerelle_federation::identity::{IdentitySource, SubjectSource};
-use passerelle_grants::GrantLifetimes;
+use passerelle_grants::TokenLifetimesByRules;
 use passerelle_grants::auth_failures::FailureLimits;
 use passerelle_grants::lifetimes::{Lifetimes, MAX_ACCESS_TOKEN_LIFETIME};
 use passerelle_hub::logins;
@@ -48,8 +48,8 @@ pub(super) fn login_capacity(configured: &LimitsConfig) -> Usage {
 }
 
 /// Returns the lifetimes of codes and tokens.
-pub(super) const fn grant_lifetimes(configured: &Lifetimes) -> GrantLifetimes {
-    GrantLifetimes {
+pub(super) const fn grant_lifetimes(configured: &Lifetimes) -> TokenLifetimesByRules {
+    TokenLifetimesByRules {
         federation: configured.tokens(ProtocolRules::Federation),
         openid: configured.tokens(ProtocolRules::Openid),
     }
@@ -58,7 +58,7 @@ pub(super) const fn grant_lifetimes(configured: &Lifetimes) -> GrantLifetimes {
 /// Returns the longest time that a signature of the hub is valid: that of an ID token, or of a
 /// userinfo response, which is valid as long as its access token.
 pub(super) fn longest_signature(configured: &Lifetimes) -> Duration {
-    let GrantLifetimes { federation, openid } = grant_lifetimes(configured);
+    let TokenLifetimesByRules { federation, openid } = grant_lifetimes(configured);
     federation.id_token.max(openid.id_token).max(MAX_ACCESS_TOKEN_LIFETIME)
 }
 

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use passerelle_config::admin_access::local_address;
+use passerelle_config::command_settings::local_address;
 use passerelle_egress::safe_http_client::{
     AllowedSchemes, CallLimits, EgressError, SafeHttpClient,
 };

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use super::local_hub::get_from_hub;
 use passerelle_admin::private_listener::CONFIG_DIGEST_PATH;
-use passerelle_config::admin_access::local_address;
+use passerelle_config::command_settings::local_address;
 use passerelle_config::config_digest::ConfigDigest;
 use passerelle_egress::safe_http_client::{CallLimits, EgressError};
 

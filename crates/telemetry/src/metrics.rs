@@ -8,6 +8,7 @@ mod key_device;
 mod logins;
 mod operations;
 mod rate_limits;
+mod register;
 mod store;
 
 use std::cell::RefCell;
@@ -76,7 +77,7 @@ pub struct Metrics {
     http: HttpMetrics,
     logins: logins::LoginMetrics,
     connectors: connectors::ConnectorMetrics,
-    register: connectors::RegisterMetrics,
+    register: register::RegisterMetrics,
     clients: clients::ClientMetrics,
     store: store::StoreMetrics,
     actors: store::ActorMetrics,
@@ -110,7 +111,7 @@ impl Metrics {
             http: HttpMetrics::new(&declare)?,
             logins: logins::LoginMetrics::new(&declare)?,
             connectors: connectors::ConnectorMetrics::new(&declare)?,
-            register: connectors::RegisterMetrics::new(&declare)?,
+            register: register::RegisterMetrics::new(&declare)?,
             clients: clients::ClientMetrics::new(&declare)?,
             store: store::StoreMetrics::new(&declare)?,
             actors: store::ActorMetrics::new(&declare)?,

@@ -8,11 +8,11 @@
 //! Span attributes are constants, registered ids and numbers ([`Span`]'s methods), so that no
 //! identity, token or free text can reach a trace.
 
-#[cfg(not(feature = "otlp"))]
-mod no_recording;
 #[cfg(feature = "otlp")]
 mod recording;
 mod span;
+#[cfg(not(feature = "otlp"))]
+mod uncallable_recording;
 
 use std::future::Future;
 use std::sync::{Arc, OnceLock};
@@ -20,12 +20,12 @@ use std::time::Duration;
 
 use tokio::task::futures::TaskLocalFuture;
 
-#[cfg(not(feature = "otlp"))]
-use no_recording as recording;
 use passerelle_protocol::ids::SupportId;
 use passerelle_protocol::trace_context::{SpanId, TraceContext, TraceId};
 use recording::{SpanKind, SpanRecording, TracerConfig};
 pub use span::Span;
+#[cfg(not(feature = "otlp"))]
+use uncallable_recording as recording;
 
 tokio::task_local! {
     static CURRENT: TraceScope;

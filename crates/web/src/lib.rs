@@ -88,6 +88,7 @@ pub mod testing;
 pub mod theme;
 mod token;
 pub mod token_diagnostics;
+mod userinfo;
 mod wrong_user;
 
 pub use hub::{Hub, SandboxRoutes};

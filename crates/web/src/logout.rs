@@ -246,7 +246,7 @@ async fn recognize_hint(
 ) -> Result<Option<LogoutHint>, ErrorCode> {
     match (params.single("id_token_hint"), cookie) {
         (Ok(Some(hint)), Some(cookie)) if is_jwe(hint) => {
-            hub.logouts.recognize_encrypted_hint(hint, cookie).await
+            hub.logouts.match_encrypted_hint_by_mark(hint, cookie).await
         }
         _ => Ok(None),
     }

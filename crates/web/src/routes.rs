@@ -15,7 +15,7 @@ use super::route_table::RouteTable;
 use super::{
     assets, authorize, backchannel_logout, client_registration, diagnostics, email_discovery,
     introspection, landing, last_choice, login, logout, metadata, oauth_errors, posted_callback,
-    sandbox, sign_in, token, wrong_user,
+    sandbox, sign_in, token, userinfo, wrong_user,
 };
 use passerelle_audit::EventKind;
 use passerelle_protocol::catalogue::ErrorCode;
@@ -106,8 +106,8 @@ fn client_endpoints() -> Vec<Endpoint> {
             .with_cors(CorsPolicy::RegisteredOrigins)
             .enabled_if(Hub::accepts_pushed),
         program(path::USERINFO, EventKind::UserinfoRefused)
-            .get(token::get_userinfo)
-            .post(token::get_userinfo)
+            .get(userinfo::get_userinfo)
+            .post(userinfo::get_userinfo)
             .with_cors(CorsPolicy::RegisteredOrigins)
             .traced_for_caller(),
         program(path::REVOCATION, EventKind::RevocationRefused)

@@ -6,7 +6,7 @@ mod service_provider_draft;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::admin_access::KeySettings;
+use super::command_settings::KeySettings;
 use super::connectors::{self, ConnectorDraft};
 use super::declarations::Declarations;
 use super::scopes::{self, ScopeTables};

@@ -9,7 +9,7 @@ use super::private_keys::{PrivateKeyAccess, check_private_keys};
 use super::subject_keys::{SubjectKeysByVersion, read_subject_keys};
 use super::traces::{self, TraceHeaders};
 use super::{
-    admin_access, claims, client_certificates, level_names, secret_locations, security_profile,
+    claims, client_certificates, command_settings, level_names, secret_locations, security_profile,
 };
 use crate::kinds::{Kinds, list_tables};
 use crate::model::{ChoiceConfig, Settings};
@@ -86,7 +86,7 @@ pub fn check_settings(
         );
     }
     let admin_token =
-        check.collect(admin_access::read_admin_token(check.source, &settings.private, context));
+        check.collect(command_settings::read_admin_token(check.source, &settings.private, context));
     let private_access = operator_accounts::read_private_access(
         check,
         &settings.private,

@@ -70,7 +70,7 @@ pub fn check_claims(
 ) -> Result<Map<String, Value>, ConnectorError> {
     check_required_claims(&verified.claims)?;
     check_times(&verified.claims, expected.now)?;
-    check_with_openidconnect(compact, &verified, expected)?;
+    check_claims_with_openidconnect(compact, &verified, expected)?;
     check_authorized_party(&verified.claims, expected.client_id)?;
     check_access_token_hash(&verified.claims, expected.access_token)?;
     check_subject(&verified.claims)?;
@@ -161,7 +161,7 @@ fn check_times(claims: &Map<String, Value>, now: Timestamp) -> Result<(), Connec
 }
 
 /// Checks `iss`, `aud`, `exp`, `nonce`, `typ` and `cty`.
-fn check_with_openidconnect(
+fn check_claims_with_openidconnect(
     compact: &str,
     verified: &VerifiedJws,
     expected: &IdTokenExpectations<'_>,

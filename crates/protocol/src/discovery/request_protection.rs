@@ -55,7 +55,10 @@ impl ProtectionFeatures {
     }
 
     /// Returns the names of the methods of client authentication without a certificate.
-    pub(super) fn auth_methods(self, has_public_clients: bool) -> Vec<&'static str> {
+    pub(super) fn auth_methods_without_certificate(
+        self,
+        has_public_clients: bool,
+    ) -> Vec<&'static str> {
         if self.policy.profile.is_some() {
             vec![AuthMethod::PrivateKeyJwt.as_str()]
         } else {
@@ -138,7 +141,7 @@ mod tests {
         });
         assert_eq!(members(fapi), expected);
         assert_eq!(fapi.response_modes(), ["query.jwt", "form_post.jwt", "jwt"]);
-        assert_eq!(fapi.auth_methods(true), ["private_key_jwt"]);
+        assert_eq!(fapi.auth_methods_without_certificate(true), ["private_key_jwt"]);
         assert_eq!(fapi.dpop_signing_algs(), ["ES256", "PS256", "EdDSA", "Ed25519"]);
     }
 
