@@ -233,6 +233,13 @@ impl Login {
             .any(|expected| expected == state)
     }
 
+    /// Returns whether a callback of `connector` with this `state` closes the open attempt.
+    #[must_use]
+    pub fn awaits_callback(&self, connector: &ConnectorId, state: &str) -> bool {
+        matches!(&self.state, LoginState::AwaitingCallback(awaiting)
+            if awaiting.attempt.connector == *connector && awaiting.attempt.request.state == state)
+    }
+
     /// Returns whether a process may still be verifying the callback.
     #[must_use]
     pub fn is_being_verified(&self, now: Timestamp) -> bool {

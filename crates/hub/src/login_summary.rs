@@ -94,6 +94,12 @@ impl StoredLogin {
         self.0.expects_state(state)
     }
 
+    /// Returns whether a callback of `connector` with this `state` closes the open attempt.
+    #[must_use]
+    pub fn awaits_callback(&self, connector: &ConnectorId, state: &str) -> bool {
+        self.0.awaits_callback(connector, state)
+    }
+
     /// Returns whether the login can continue.
     #[must_use]
     pub fn is_live(&self, now: Timestamp) -> bool {

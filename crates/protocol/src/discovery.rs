@@ -1,7 +1,7 @@
 //! The provider configuration document (OpenID Connect Discovery 1.0 §3; RFC 8414 §2), and the
 //! paths of the endpoints.
 //!
-//! Only working endpoints are published: those that a hub may lack are an [`OptionalEndpoint`].
+//! Only endpoints that the hub serves are published.
 
 mod algorithms;
 mod certificates;

@@ -16,7 +16,6 @@
 //! | [`acr`] | levels and level names of a request |
 //! | [`field_value`] | parts of HTTP field values |
 //! | [`percent_encoding`] | percent-encoded unreserved characters |
-//! | [`pushed_request`] | the pushed authorization request |
 //! | [`email_domain`] | the domain of an e-mail address |
 //! | [`registration`] | what the checks need to know of a service provider |
 //! | [`client_registration`] | client metadata (RFC 7591) |

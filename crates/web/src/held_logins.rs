@@ -17,7 +17,7 @@ use super::responses::add_cookie;
 use passerelle_federation::login::LoginRequest;
 use passerelle_hub::{LoginSummary, StoredLogin};
 use passerelle_protocol::catalogue::ErrorCode;
-use passerelle_protocol::ids::InteractionHash;
+use passerelle_protocol::ids::{ConnectorId, InteractionHash};
 use passerelle_telemetry::trace;
 
 /// The login of this browser that an upstream `state` belongs to.
@@ -48,6 +48,21 @@ pub(super) async fn find_expecting(
         }
         LoginByState::None => Err(Rejection::OutsideLogin(ErrorCode::LoginOtherBrowser)),
     }
+}
+
+/// Returns whether a login of this browser awaits a callback of `connector` with this `state`.
+///
+/// # Errors
+/// The error code of the store.
+pub(super) async fn is_callback_awaited(
+    hub: &Hub,
+    held: &HeldLogins,
+    connector: &ConnectorId,
+    state: &str,
+) -> Result<bool, ErrorCode> {
+    let logins = load_logins(hub, held).await?;
+    let mut stored = logins.into_iter().filter_map(|(_, stored)| stored);
+    Ok(stored.any(|login| login.awaits_callback(connector, state)))
 }
 
 /// Finds the login that expects `state` among those of this browser.

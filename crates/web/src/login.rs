@@ -12,7 +12,7 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use super::cookies::{HeldLogin, HeldLogins};
 use super::csrf::FormPurpose;
 use super::error_responses::response_or_rejection;
-use super::held_logins::{self, LoginByState, find_by_state};
+use super::held_logins::{self, LoginByState, find_by_state, is_callback_awaited};
 use super::last_choice::{self, ChoiceQuery};
 use super::login_verification::{verify_login_cookie, verify_login_form};
 use super::page_models::{self, LoginPageContext};
@@ -152,8 +152,8 @@ async fn find_login(
 /// Returns the unverified `state` of an encrypted response; `None` if it can't be decrypted.
 ///
 /// A stranger's response is not decrypted. A cookie alone proves nothing, because anyone can compute
-/// its name: the store must know a login of this browser. Anyone can start a login, so decrypted
-/// responses that no login expects are failures of their network.
+/// its name: the store must know a login of this browser. Anyone can start a login, so a decrypted
+/// response that closes no open attempt is a failure of its network.
 async fn decrypt_state(
     context: &RequestContext,
     connector: &ConnectorId,
@@ -168,14 +168,11 @@ async fn decrypt_state(
     let address = || hub.proxies.client_address(&context.request);
     limits.check_expensive_authentication(address).map_err(network_limited)?;
     let state = hub.connectors.unverified_state(connector, response).await;
-    let is_expected = match &state {
-        Some(state) => {
-            let found = find_by_state(hub, held, Some(state)).await;
-            matches!(found.map_err(Rejection::OutsideLogin)?, LoginByState::Expecting(..))
-        }
-        None => false,
+    let is_awaited = match &state {
+        Some(state) => is_callback_awaited(hub, held, connector, state).await,
+        None => Ok(false),
     };
-    if !is_expected {
+    if !is_awaited.map_err(Rejection::OutsideLogin)? {
         limits.check_failed_authentication(address).map_err(network_limited)?;
     }
     Ok(state)
@@ -207,6 +204,11 @@ async fn read_callback_params(
     let state = match (state, &params.response) {
         // A compact JWE has five parts (RFC 7516 §3.1).
         (None, Some(response)) if response.reveal().split('.').count() == 5 => {
+            // A malformed code leaves the attempt open, so that each repetition would cost a
+            // decryption.
+            if !params.code_is_acceptable() {
+                return Ok(None);
+            }
             decrypted_state(response).await?
         }
         (None, Some(response)) => CallbackParams::unverified_state(response.reveal()),

@@ -388,7 +388,7 @@ async fn a_flood_of_forged_encrypted_authorization_responses_is_refused_before_d
         TestRequest::get().uri(&uri).peer_addr(format!("{address}:4000").parse().unwrap())
     };
     let (attacker, user) = (hub.browser(), hub.browser());
-    start_login(&attacker).await;
+    let own = start_login(&attacker).await;
     let state = start_login(&user).await;
     let flooder = "198.51.100.7";
     // Not a JWT, and one with a state that no login of the attacker's browser expects.
@@ -406,6 +406,14 @@ async fn a_flood_of_forged_encrypted_authorization_responses_is_refused_before_d
     assert_eq!((refused.status, refused.header("retry-after")), (429, "20"), "not even decrypted");
     hub.advance(Duration::from_secs(20));
     assert_eq!(user.send(callback(flooder, &good)).await.status, 303, "the login goes on");
+    // One with the state of the attacker's own login: at first it closes the attempt.
+    hub.advance(Duration::from_secs(60));
+    let own = idp.sign(&idp.key, &json!({ "state": own }));
+    let mut answers = Vec::new();
+    for _ in 0..5 {
+        answers.push(attacker.send(callback("198.51.100.9", &own)).await.status);
+    }
+    assert_eq!(answers[4], 429, "{answers:?}");
 }
 
 fn encrypt_to(key: &Value, content: &str) -> String {

@@ -452,6 +452,12 @@ acr = { eidas1 = ["eidas1"] }
 issuer = "https://login.town.example"
 client_id = "hub"
 client_secret = { env = "CLIENT_SECRET" }
+[kind.oidc.endpoints]
+authorization = "https://authorize.town-hall.example/"
+token = "https://token.town-hall.example/"
+userinfo = "https://userinfo.town-hall.example/"
+jwks = "https://keys.town-hall.example/"
+end_session = "https://leave.town-hall.example/"
 "#;
     let service = r#"
 client_id = "notary"
@@ -476,6 +482,11 @@ scopes = ["openid"]
         "events.example",
         "keys.example",
         "login.town.example",
+        "authorize.town-hall.example",
+        "token.town-hall.example",
+        "userinfo.town-hall.example",
+        "keys.town-hall.example",
+        "leave.town-hall.example",
         "bye.shop.example",
     ] {
         let mut sent = other_metadata();

@@ -1,10 +1,11 @@
 //! Checks the `[kind.oidc]` table (OpenID Connect Core 1.0 §3.1.2.1, §9).
 
+use std::iter;
 use std::path::PathBuf;
 
 use super::fapi2;
 use super::settings::{
-    AuthTimeSource, OidcKind, UpstreamAuthMethod, UpstreamFeature, UpstreamResponseMode,
+    AuthTimeSource, Endpoints, OidcKind, UpstreamAuthMethod, UpstreamFeature, UpstreamResponseMode,
 };
 use crate::kind_settings::{KindCheck, KindSettings};
 use passerelle_protocol::ids::Secret;
@@ -109,7 +110,12 @@ impl KindSettings for OidcKind {
     }
 
     fn addresses(&self) -> Vec<&str> {
-        vec![&self.issuer]
+        let endpoints = self.endpoints.iter().flat_map(|endpoints| {
+            let Endpoints { authorization, token, userinfo, jwks, .. } = endpoints;
+            let optional = [&endpoints.end_session, &endpoints.pushed_authorization_request];
+            [authorization, token, userinfo, jwks].into_iter().chain(optional.into_iter().flatten())
+        });
+        iter::once(&self.issuer).chain(endpoints).map(String::as_str).collect()
     }
 
     fn protocol_claims(&self) -> &'static [&'static str] {
