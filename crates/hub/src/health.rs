@@ -141,6 +141,20 @@ impl HealthSnapshot {
     pub fn alive_at(&self) -> Option<Timestamp> {
         self.documents.succeeded_at.max(self.login_succeeded_at)
     }
+
+    /// Returns the evidence without that of failed logins, which only the actor counts.
+    #[must_use]
+    pub fn evidence(&self, now: Timestamp) -> HealthEvidence {
+        let failing = self.documents.failing;
+        let documents_fail = failing.filter(ProbeFailures::reaches_threshold);
+        HealthEvidence {
+            failing_since: failing.map(|failing| failing.since),
+            alive_at: self.alive_at(),
+            documents_at: self.documents.succeeded_at,
+            open_cause: documents_fail.map(|failing| (OpenCause::Documents, failing.since)),
+            is_open: self.circuit_state(now) == CircuitState::Open,
+        }
+    }
 }
 
 impl Health {
@@ -184,24 +198,18 @@ impl Health {
     /// Returns the evidence for the prober.
     #[must_use]
     pub fn evidence(&self, now: Timestamp) -> HealthEvidence {
-        let HealthSnapshot { documents, login_succeeded_at, .. } = self.snapshot;
-        let documents_fail = documents.failing.filter(ProbeFailures::reaches_threshold);
         let quorum = match self.snapshot.circuit.state(now) {
             CircuitState::HalfOpen => HALF_OPEN_FAILURE_QUORUM,
             CircuitState::Closed | CircuitState::Open => FAILURE_QUORUM,
         };
         let successes = self.snapshot.window.tally(now).login_successes;
+        let succeeded_at = self.snapshot.login_succeeded_at;
         let logins_fail_since =
-            self.login_failures.quorum_since(quorum, successes, login_succeeded_at, now);
-        HealthEvidence {
-            failing_since: documents.failing.map(|failing| failing.since),
-            alive_at: self.snapshot.alive_at(),
-            documents_at: documents.succeeded_at,
-            open_cause: documents_fail
-                .map(|failing| (OpenCause::Documents, failing.since))
-                .or(logins_fail_since.map(|since| (OpenCause::Logins, since))),
-            is_open: self.snapshot.circuit.state(now) == CircuitState::Open,
-        }
+            self.login_failures.quorum_since(quorum, successes, succeeded_at, now);
+        let published = self.snapshot.evidence(now);
+        let open_cause =
+            published.open_cause.or(logins_fail_since.map(|since| (OpenCause::Logins, since)));
+        HealthEvidence { open_cause, ..published }
     }
 
     /// Opens the circuit and forgets the failures.

@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use tokio::time::MissedTickBehavior;
 
 use self::lease::{ProberLease, ProberRole};
@@ -191,23 +192,22 @@ impl Prober {
         self.core.metrics.set_egress_down(all_fail);
         if was_down && !all_fail {
             // One whose circuit is open had failed before, for its own reason.
-            for one in probed.iter().filter(|one| !one.evidence.is_open) {
-                one.handle.update_health(Health::forget_failures).await;
-            }
+            let closed = probed.iter().filter(|one| !one.evidence.is_open);
+            join_all(closed.map(|one| one.handle.update_health(Health::forget_failures))).await;
             return true;
         }
-        let is_only_one = comparable.len() == 1;
-        for one in comparable {
-            let evidence = &one.evidence;
-            if all_fail {
-                one.handle.update_health(Health::close_circuit_keeping_evidence).await;
-            } else if let Some((cause, since)) = evidence.open_cause
-                && !evidence.is_open
-                && (is_only_one || self.has_witness(&probed, one, cause, since))
-            {
-                one.handle.update_health(move |health| health.open_circuit(cause, now)).await;
-            }
+        if all_fail {
+            let close = Health::close_circuit_keeping_evidence;
+            join_all(comparable.iter().map(|one| one.handle.update_health(close))).await;
+            return false;
         }
+        let is_only_one = comparable.len() == 1;
+        let opened = comparable.iter().filter_map(|one| {
+            let (cause, since) = one.evidence.open_cause.filter(|_| !one.evidence.is_open)?;
+            (is_only_one || self.has_witness(&probed, one, cause, since))
+                .then(|| one.handle.update_health(move |health| health.open_circuit(cause, now)))
+        });
+        join_all(opened).await;
         false
     }
 
@@ -262,20 +262,20 @@ impl Prober {
     }
 
     /// Returns every enabled connector whose identity provider is on another machine, by id. A
-    /// circuit whose minimum time is over is half-open then. An actor that does not answer is left
-    /// out until the next round.
+    /// circuit whose minimum time is over is half-open then. All actors are asked at once, so that
+    /// the prober waits for several that hang as long as for one. For an actor that does not
+    /// answer, what it published last counts.
     async fn remote_connectors(&self, now: Timestamp) -> Vec<RemoteConnector> {
-        let mut remote = Vec::new();
-        for (id, handle, is_probed) in self.connectors.remote_connectors() {
-            let examine = move |health: &mut Health| {
-                health.half_open_if_due(now);
-                health.evidence(now)
-            };
-            if let Some(evidence) = handle.update_health(examine).await {
-                remote.push(RemoteConnector { id, handle, evidence, is_probed });
-            }
-        }
-        remote
+        let examine = move |health: &mut Health| {
+            health.half_open_if_due(now);
+            health.evidence(now)
+        };
+        let ask = |(id, handle, is_probed): (ConnectorId, ConnectorHandle, bool)| async move {
+            let answer = handle.update_health(examine).await;
+            let evidence = answer.unwrap_or_else(|| handle.health().evidence(now));
+            RemoteConnector { id, handle, evidence, is_probed }
+        };
+        join_all(self.connectors.remote_connectors().into_iter().map(ask)).await
     }
 }
 

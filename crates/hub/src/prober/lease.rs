@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use serde::{Deserialize, Serialize};
 
 use crate::connector::ConnectorHandle;
@@ -145,11 +146,11 @@ impl ProberLease {
         probed: &ProbedConnectors,
         now: Timestamp,
     ) -> Result<ProberRole, StoreError> {
-        for (id, handle) in probed {
-            if let Some(used_at) = shared.used.get(id).map(|used_at| (*used_at).min(now)) {
-                handle.update_health(move |health| health.mark_used(used_at)).await;
-            }
-        }
+        let marked = probed.iter().filter_map(|(id, handle)| {
+            let used_at = (*shared.used.get(id)?).min(now);
+            Some(handle.update_health(move |health| health.mark_used(used_at)))
+        });
+        join_all(marked).await;
         let is_due = {
             let state = self.state();
             let is_changed = probed.iter().any(|(id, handle)| {
@@ -194,11 +195,12 @@ impl ProberLease {
             }
             return Ok(if is_won { ProberRole::Prober } else { ProberRole::Follower });
         }
-        for (id, handle) in probed {
+        let adopted = probed.iter().map(|(id, handle)| {
             let (failing, alive_at) = (shared.failing.get(id).copied(), shared.alive_at);
             let adopt = move |health: &mut Health| health.adopt_document_probes(failing, alive_at);
-            handle.update_health(adopt).await;
-        }
+            handle.update_health(adopt)
+        });
+        join_all(adopted).await;
         self.state().alive_at = shared.alive_at;
         self.report_use(shared, record.version, probed, now).await?;
         Ok(ProberRole::Follower)

@@ -1,6 +1,7 @@
 //! Tests real actors and the real loop in paused time: identity providers die, come back, limit the
 //! hub, or all fail at once.
 
+mod dead_actor;
 mod lease;
 mod network_outage;
 mod token_endpoint;
