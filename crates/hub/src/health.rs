@@ -218,6 +218,16 @@ impl Health {
         self.login_failures.clear();
     }
 
+    /// Opens the circuit unless it is open, or what was evidence for this cause no longer is: the
+    /// identity provider may have worked since.
+    pub fn open_circuit_if_failing(&mut self, cause: OpenCause, now: Timestamp) {
+        let evidence = self.evidence(now);
+        let still_fails = evidence.open_cause.is_some_and(|(current, _)| current == cause);
+        if still_fails && !evidence.is_open {
+            self.open_circuit(cause, now);
+        }
+    }
+
     /// Half-opens the circuit if failed logins opened it, its minimum time is over and no probe of
     /// the documents fails.
     pub fn half_open_if_due(&mut self, now: Timestamp) {
@@ -231,10 +241,13 @@ impl Health {
         self.snapshot.circuit.close();
     }
 
-    /// Forgets every failure: the fault was the hub's own network.
-    pub fn forget_failures(&mut self) {
-        self.snapshot.documents.failing = None;
-        self.login_failures.clear();
+    /// Forgets every failure, unless the circuit is open: the fault was the hub's own network. One
+    /// whose circuit is open had failed before, for its own reason.
+    pub fn forget_failures_unless_open(&mut self, now: Timestamp) {
+        if self.snapshot.circuit_state(now) != CircuitState::Open {
+            self.snapshot.documents.failing = None;
+            self.login_failures.clear();
+        }
     }
 
     /// Records a probe of the documents. `declared`: the identity provider itself says that it is

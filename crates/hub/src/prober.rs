@@ -191,9 +191,8 @@ impl Prober {
         }
         self.core.metrics.set_egress_down(all_fail);
         if was_down && !all_fail {
-            // One whose circuit is open had failed before, for its own reason.
-            let closed = probed.iter().filter(|one| !one.evidence.is_open);
-            join_all(closed.map(|one| one.handle.update_health(Health::forget_failures))).await;
+            let forget = move |health: &mut Health| health.forget_failures_unless_open(now);
+            join_all(probed.iter().map(|one| one.handle.update_health(forget))).await;
             return true;
         }
         if all_fail {
@@ -204,8 +203,9 @@ impl Prober {
         let is_only_one = comparable.len() == 1;
         let opened = comparable.iter().filter_map(|one| {
             let (cause, since) = one.evidence.open_cause.filter(|_| !one.evidence.is_open)?;
-            (is_only_one || self.has_witness(&probed, one, cause, since))
-                .then(|| one.handle.update_health(move |health| health.open_circuit(cause, now)))
+            (is_only_one || self.has_witness(&probed, one, cause, since)).then(|| {
+                one.handle.update_health(move |health| health.open_circuit_if_failing(cause, now))
+            })
         });
         join_all(opened).await;
         false

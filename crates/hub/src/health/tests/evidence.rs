@@ -223,6 +223,24 @@ fn an_answer_from_a_cache_proves_nothing() {
 }
 
 #[test]
+fn a_success_after_the_evidence_was_collected_keeps_the_circuit_closed() {
+    for (succeeds_since, circuit) in [(true, CircuitState::Closed), (false, CircuitState::Open)] {
+        let mut harness = Harness::new();
+        let now = harness.now;
+        let probe = |health: &mut Health, outcome| {
+            health.record_document_probe(outcome, true, Duration::ZERO, now);
+        };
+        harness.update(|health| probe(health, ProbeOutcome::Failed(DEAD)));
+        let (cause, _) = harness.health.evidence(now).open_cause.unwrap();
+        if succeeds_since {
+            harness.update(|health| probe(health, ProbeOutcome::Succeeded));
+        }
+        harness.update(|health| health.open_circuit_if_failing(cause, now));
+        assert_eq!(harness.circuit(), circuit);
+    }
+}
+
+#[test]
 fn a_clock_that_is_set_back_opens_no_circuit() {
     let mut harness = Harness::new();
     (0..4).for_each(|network| harness.login(Err(DEAD), network));
