@@ -76,6 +76,13 @@ pub struct PublishedHealth {
     pub dropped_claims: DroppedClaims,
 }
 
+/// The requests for probes ahead of the schedule.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ProbeRequests {
+    pub documents_suspected: bool,
+    pub probe_requested: bool,
+}
+
 /// A change of the circuit, with its cause.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CircuitTransition {
@@ -190,9 +197,13 @@ impl Health {
         self.snapshot.probe_requested |= self.snapshot.documents.failing.is_some();
     }
 
-    /// Records that the requested probes are scheduled.
-    pub const fn clear_probe_requests(&mut self) {
-        (self.snapshot.documents_suspected, self.snapshot.probe_requested) = (false, false);
+    /// Takes the requests for probes, which the caller schedules.
+    pub const fn take_probe_requests(&mut self) -> ProbeRequests {
+        let HealthSnapshot { documents_suspected, probe_requested, .. } = &mut self.snapshot;
+        ProbeRequests {
+            documents_suspected: std::mem::replace(documents_suspected, false),
+            probe_requested: std::mem::replace(probe_requested, false),
+        }
     }
 
     /// Returns the evidence for the prober.

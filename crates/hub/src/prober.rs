@@ -64,7 +64,7 @@ impl OutboundNetwork {
 /// Prober of all identity providers.
 pub(super) struct Prober {
     connectors: Connectors,
-    schedule: Mutex<Schedule>,
+    schedule: Arc<Mutex<Schedule>>,
     lease: Option<ProberLease>,
     core: Arc<HubCore>,
 }
@@ -83,7 +83,7 @@ impl Prober {
     pub fn new(connectors: Connectors, store: Arc<dyn Store>, core: Arc<HubCore>) -> Self {
         let lease =
             (store.scope() == StoreScope::Shared).then(|| ProberLease::new(store, &core.env));
-        Self { connectors, schedule: Mutex::default(), lease, core }
+        Self { connectors, schedule: Arc::default(), lease, core }
     }
 
     /// Runs the probes in rounds; never returns.
@@ -142,15 +142,6 @@ impl Prober {
         let room = schedule.max_probes_per_round();
         for one in remote {
             let health = one.handle.health();
-            if health.documents_suspected {
-                schedule.probe_soon(&one.id, now);
-            }
-            if health.probe_requested {
-                schedule.probe_now(&one.id, now);
-            }
-            if health.documents_suspected || health.probe_requested {
-                one.handle.post_health_update(Health::clear_probe_requests);
-            }
             if role == ProberRole::Prober
                 && due.len() < room
                 && schedule.begin_documents(&one.id, health.last_used_at(now).is_some(), now)
@@ -266,11 +257,16 @@ impl Prober {
     /// the prober waits for several that hang as long as for one. For an actor that does not
     /// answer, what it published last counts.
     async fn remote_connectors(&self, now: Timestamp) -> Vec<RemoteConnector> {
-        let examine = move |health: &mut Health| {
-            health.half_open_if_due(now);
-            health.evidence(now)
-        };
         let ask = |(id, handle, is_probed): (ConnectorId, ConnectorHandle, bool)| async move {
+            let (schedule, examined) = (Arc::clone(&self.schedule), id.clone());
+            let examine = move |health: &mut Health| {
+                // Scheduled here, where none is lost: not one that comes now, nor that of an actor
+                // whose answer is late.
+                let mut schedule = schedule.lock().unwrap_or_else(PoisonError::into_inner);
+                schedule.take_requests(&examined, health, now);
+                health.half_open_if_due(now);
+                health.evidence(now)
+            };
             let answer = handle.update_health(examine).await;
             let evidence = answer.unwrap_or_else(|| handle.health().evidence(now));
             RemoteConnector { id, handle, evidence, is_probed }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::health::ProbeFailures;
+use crate::health::{Health, ProbeFailures, ProbeRequests};
 use passerelle_protocol::env::Timestamp;
 use passerelle_protocol::ids::ConnectorId;
 
@@ -74,6 +74,21 @@ impl Schedule {
     pub fn postpone_all(&mut self, now: Timestamp) {
         for entry in self.entries.values_mut() {
             (entry.begun_at, entry.early_at) = (now, None);
+        }
+    }
+
+    /// Takes and schedules the probes that logins and operators request. Without an entry, the
+    /// requests stay.
+    pub fn take_requests(&mut self, id: &ConnectorId, health: &mut Health, now: Timestamp) {
+        if !self.entries.contains_key(id) {
+            return;
+        }
+        let ProbeRequests { documents_suspected, probe_requested } = health.take_probe_requests();
+        if documents_suspected {
+            self.probe_soon(id, now);
+        }
+        if probe_requested {
+            self.probe_now(id, now);
         }
     }
 

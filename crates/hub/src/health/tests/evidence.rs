@@ -218,7 +218,8 @@ fn an_answer_from_a_cache_proves_nothing() {
     assert!(!harness.health.snapshot.documents_suspected);
     harness.end_call(CallKind::BeginLogin, 0, Err(DEAD), 1);
     assert!(harness.health.snapshot.documents_suspected);
-    harness.update(Health::clear_probe_requests);
+    let requests = harness.health.take_probe_requests();
+    assert_eq!((requests.documents_suspected, requests.probe_requested), (true, false));
     assert!(!harness.health.snapshot.documents_suspected);
 }
 
