@@ -3,7 +3,7 @@
 //!
 //! Responsible for the single use of a code, for revoking what a replayed code issued, and for
 //! ending a session with everything issued in it. Does not depend on HTTP, actors, the course of a
-//! login, or the implementations behind the [`Store`] and [`Signer`] traits. Begin with `code.rs`:
+//! login, or the implementations behind the `Store` and `Signer` traits. Begin with `code.rs`:
 //! why a code can't be used twice.
 
 #![cfg_attr(

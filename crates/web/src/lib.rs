@@ -2,30 +2,30 @@
 //!
 //! Responsible for endpoints, cookies, forms, pages and the outer middleware. Does not access a
 //! store, a connector or the login state machine; it calls the typed handles of `hub`,
-//! `grants` and `quota`. Begin with [`authorize`].
+//! `grants` and `quota`. Begin with `authorize`.
 //!
 //! | file | endpoints |
 //! |---|---|
-//! | [`metadata`] | discovery, keys |
-//! | [`authorize`] | authorize, by GET and POST, and its v1 path |
-//! | [`login`] | interaction, provider, cancel, callback, consent |
-//! | [`wrong_user`] | interaction/{hash}/not-me |
-//! | [`email_discovery`] | finds the identity provider by an e-mail address |
-//! | [`last_choice`] | forgets the remembered identity provider |
+//! | `metadata` | discovery, keys |
+//! | `authorize` | authorize, by GET and POST, and its v1 path; par |
+//! | `login` | interaction, provider, cancel, callback, consent |
+//! | `wrong_user` | interaction/{hash}/not-me |
+//! | `email_discovery` | finds the identity provider by an e-mail address |
+//! | `last_choice` | forgets the remembered identity provider |
 //! | `language_choice` | stores the language that a user chooses |
-//! | [`landing`] | `/`, the page that says what this site is |
-//! | [`assets`] | logos, the favicon |
-//! | [`logout`] | session/end, its confirmation, the return from an identity provider |
+//! | `landing` | `/`, the page that says what this site is |
+//! | `assets` | logos, the favicon |
+//! | `logout` | session/end, its confirmation, the return from an identity provider |
 //! | `backchannel_logout` | logout tokens of identity providers |
-//! | [`token`] | token, userinfo |
-//! | [`pushed_request`] | par |
+//! | `token` | token |
+//! | `userinfo` | userinfo |
 //! | `client_registration` | register, and below it the configuration of each registered client |
-//! | [`introspection`] | checktoken, token/revocation |
-//! | [`sign_in`] | the password form of a connector |
-//! | [`sandbox`] | the sandbox identity provider's page |
-//! | [`oauth_errors`] | errors/{error}, the pages that `error_uri` names |
-//! | [`diagnostics`] | diagnostics, on a sandbox hub (causes: [`token_diagnostics`]) |
-//! | [`mod@connection`] | none: limits on the TCP connections |
+//! | `introspection` | checktoken, token/revocation |
+//! | `sign_in` | the password form of a connector |
+//! | `sandbox` | the sandbox identity provider's page |
+//! | `oauth_errors` | errors/{error}, the pages that `error_uri` names |
+//! | `diagnostics` | diagnostics, on a sandbox hub (causes: `token_diagnostics`) |
+//! | `connection` | none: limits on the TCP connections |
 
 #![cfg_attr(
     test,
