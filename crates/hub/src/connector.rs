@@ -13,7 +13,7 @@ use actix::prelude::*;
 pub(super) use self::call_gate::ProbeReport;
 use self::call_gate::{CallGate, log_transition};
 pub use self::call_gate::{ConnectorActorDeps, ConnectorCallLimits};
-use self::handle::{ConnectorCall, RunProbe, preload};
+use self::handle::{ConnectorCall, RunProbe, UpdateHealth, preload};
 use super::health::{CallKind, Health, HealthSnapshot, PublishedHealth};
 use super::live_actor::LiveActor;
 pub use handle::ConnectorHandle;
@@ -73,7 +73,12 @@ impl Handler<RunProbe> for ConnectorActor {
     type Result = ResponseFuture<ProbeReport>;
     fn handle(&mut self, _: RunProbe, ctx: &mut Self::Context) -> Self::Result {
         let (gate, actor) = (Arc::clone(&self.gate), ctx.address());
-        Box::pin(async move { gate.probe(actor).await })
+        Box::pin(async move {
+            let (report, record) = gate.probe().await;
+            // The prober reads the health next. If the actor has died, its successor probes.
+            let _recorded = actor.send(UpdateHealth(record)).await;
+            report
+        })
     }
 }
 

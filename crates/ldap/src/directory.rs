@@ -161,7 +161,7 @@ impl LdapDirectory {
         run_in_task(async move { directory.search(&filter).await }).await
     }
 
-    /// Opens a connection for [`Self::verify_password`], which closes when it is dropped.
+    /// Opens a connection for `verify_password`, which closes when it is dropped.
     ///
     /// # Errors
     /// Returns an error if the directory can't be reached.

@@ -91,7 +91,7 @@ pub(crate) async fn fetch_provider(
 /// counts as absent.
 ///
 /// # Errors
-/// Returns the errors of [`fetch_provider`], except those of fetching.
+/// Returns the errors of `fetch_provider`, except those of fetching.
 pub fn parse_provider(
     kind: &OidcKind,
     client_secret: Option<&Secret<String>>,

@@ -4,13 +4,10 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix::Addr;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
-use super::ConnectorActor;
 use super::call_labels::{call_label, span_name};
-use super::handle::UpdateHealth;
 use crate::health::{
     Attribution, CallKind, CircuitTransition, EndedCall, Health, ProbeOutcome, PublishedHealth,
     attribute_outcome, pause_after_failed_probe,
@@ -19,7 +16,7 @@ use crate::hub_clock::HubClock;
 use passerelle_connector::{Connector, ConnectorError};
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::client_network::ClientNetwork;
-use passerelle_protocol::env::Env;
+use passerelle_protocol::env::{Env, Timestamp};
 use passerelle_protocol::ids::ConnectorId;
 use passerelle_telemetry::trace::{self, TracePeer};
 use passerelle_telemetry::{CallOutcome, Metrics};
@@ -88,8 +85,8 @@ impl CallGate {
         Self { id, connector, limits, calls, slots, health, deps }
     }
 
-    /// Makes a call, within the limits, in a span of its own. Sends the outcome to the actor, without
-    /// waiting.
+    /// Makes a call, within the limits, in a span of its own. `record` gets the outcome and its
+    /// time.
     ///
     /// # Errors
     /// `IdpCircuitOpen` while the circuit is open, `IdpBusy` at the limit of concurrent calls,
@@ -99,7 +96,7 @@ impl CallGate {
         call: CallKind,
         network: Option<ClientNetwork>,
         work: impl Future<Output = Result<T, ConnectorError>>,
-        actor: Addr<ConnectorActor>,
+        record: impl FnOnce(EndedCall, Timestamp),
     ) -> Result<T, ConnectorError> {
         let mut span = trace::start_span(span_name(call)).with_peer(TracePeer::IdentityProvider);
         span.set_connector(&self.id);
@@ -116,8 +113,7 @@ impl CallGate {
             self.deps.metrics.record_connector_call(&self.id, call_label(call), result, took);
             self.record_call_outcome(call, result);
             let ended = EndedCall { kind: call, epoch, outcome: result, network, took };
-            let now = self.deps.env.now();
-            actor.do_send(UpdateHealth(move |health: &mut Health| health.record_call(ended, now)));
+            record(ended, self.deps.env.now());
             outcome
         });
         let outcome = made.await;
@@ -174,7 +170,8 @@ impl CallGate {
     }
 
     /// Makes a probe. No limit applies to it, so that it works while all other calls hang.
-    pub async fn probe(&self, actor: Addr<ConnectorActor>) -> ProbeReport {
+    /// Returns also the change of the health that it causes.
+    pub async fn probe(&self) -> (ProbeReport, impl FnOnce(&mut Health) + Send + use<>) {
         const CALL: CallKind = CallKind::Probe;
         let started = Instant::now();
         let late = || Err(ConnectorError::new(ErrorCode::IdpTimeout, "the probe took too long"));
@@ -192,13 +189,11 @@ impl CallGate {
             Attribution::Ignored => ProbeOutcome::Inconclusive,
         };
         let (is_declared, now) = (retry_after.is_some(), self.deps.env.now());
-        let record = UpdateHealth(move |health: &mut Health| {
+        let record = move |health: &mut Health| {
             health.record_document_probe(probe_outcome, is_declared, took, now);
-        });
-        // The prober reads the health next. If the actor has died, its successor probes.
-        let _recorded = actor.send(record).await;
+        };
         let own_wait = result.err().and_then(pause_after_failed_probe);
-        ProbeReport { retry_after: retry_after.or(own_wait) }
+        (ProbeReport { retry_after: retry_after.or(own_wait) }, record)
     }
 
     /// Sets the metric of the clock skew, whether the call succeeded or not.

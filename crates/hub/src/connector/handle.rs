@@ -10,7 +10,7 @@ use url::Url;
 
 use super::call_gate::{CALL_TIMEOUT, ConnectorCallLimits, ProbeReport};
 use super::{ACTOR, ConnectorActor};
-use crate::health::{CallKind, Health, HealthSnapshot, PublishedHealth};
+use crate::health::{CallKind, EndedCall, Health, HealthSnapshot, PublishedHealth};
 use passerelle_connector::hub_page::{PasswordCredentials, PasswordOutcome};
 use passerelle_connector::{Connector, ConnectorError};
 use passerelle_egress::circuit_breaker::CircuitState;
@@ -20,7 +20,7 @@ use passerelle_federation::login::upstream::{
 };
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::client_network::ClientNetwork;
-use passerelle_protocol::env::Env;
+use passerelle_protocol::env::{Env, Timestamp};
 use passerelle_protocol::ids::ConnectorId;
 use passerelle_telemetry::Metrics;
 use passerelle_telemetry::trace::{self, TraceScope};
@@ -234,7 +234,10 @@ where
         }
         let (gate, actor) = (Arc::clone(&self.gate), ctx.address());
         let work = work(Arc::clone(&gate.connector));
-        Box::pin(scope.run(async move { gate.call(kind, network, work, actor).await }))
+        let record = move |ended: EndedCall, at: Timestamp| {
+            actor.do_send(UpdateHealth(move |health: &mut Health| health.record_call(ended, at)));
+        };
+        Box::pin(scope.run(async move { gate.call(kind, network, work, record).await }))
     }
 }
 
