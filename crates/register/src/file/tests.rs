@@ -189,7 +189,7 @@ fn an_invalid_file_is_rejected_with_line_and_fix() {
 #[test]
 fn every_status_of_a_row_is_accepted_and_documented() {
     let pages = [
-        include_str!("../../../../README.md"),
+        include_str!("../../../../docs/operating.md"),
         include_str!("../../../../docs/configuration.md"),
         include_str!("../../../../config/passerelle.toml"),
     ];
