@@ -299,7 +299,7 @@ for (const [name, configured] of Object.entries(PROXIES)) {
     for (const inside of ['/readyz', '/metrics', '/admin/connectors']) assert.equal((await fetch(base + inside)).status, 404, inside);
 
     // What the autoscaler counts logins by.
-    const [, series, labels] = read('kubernetes/prometheus-adapter.yaml').match(/seriesQuery: '(\w+)\{(.*?),namespace/);
+    const [, series, labels] = read('helm/prometheus-adapter.yaml').match(/seriesQuery: '(\w+)\{(.*?),namespace/);
     const metrics = await (await fetch(`${running.privateBase}/metrics`)).text();
     assert.match(metrics, new RegExp(`^${series}\\{${labels}\\} [1-9]`, 'm'));
 

@@ -159,7 +159,7 @@ test('no one signs in by a wrong password, none, a pattern or a name that two ha
     const answer = await submitPassword(browser, page, username, password);
     assert.equal(answer.status, status, `${username} ${password}: ${answer.url}`);
     assert.ok(!answer.html.includes('ssword "with"') && !answer.html.includes('wrong"'), 'a password comes back');
-    if (status === 403) said.add(answer.html.match(/id="sign-in-error">([\s\S]*?)<\/div>/)[1]);
+    if (status === 403) said.add(answer.html.match(/id="sign-in-error"[^>]*>([\s\S]*?)<\/div>/)[1]);
   }
   assert.equal(said.size, 1, 'whatever was wrong, the page says the same');
   // Each try that the directory refused is in the audit log, without the name or the password.
