@@ -22,6 +22,7 @@ use self::schedule::Schedule;
 use super::connector::{ConnectorHandle, ProbeReport};
 use super::health::{Health, HealthEvidence, OpenCause};
 use super::registry::Connectors;
+use passerelle_egress::circuit_breaker::CircuitState;
 use passerelle_grants::HubCore;
 use passerelle_protocol::env::Timestamp;
 use passerelle_protocol::ids::ConnectorId;
@@ -119,8 +120,11 @@ impl Prober {
     /// Updates the circuits, and returns the connectors to probe now.
     async fn due_probes(&self) -> Vec<RemoteConnector> {
         let now = self.core.env.now();
-        let is_network_back = self.update_circuits(now).await;
-        let remote = self.remote_connectors(now).await;
+        let mut remote = self.remote_connectors(now).await;
+        let is_network_back = self.update_circuits(&remote, now).await;
+        for one in &mut remote {
+            one.evidence.is_open = one.handle.circuit_state() == CircuitState::Open;
+        }
         let role = self.lease.as_ref().map_or(ProberRole::Prober, ProberLease::role);
         self.core.metrics.set_probe_leader(role == ProberRole::Prober);
         let mut schedule = self.schedule.lock().unwrap_or_else(PoisonError::into_inner);
@@ -134,9 +138,10 @@ impl Prober {
             for one in &remote {
                 schedule.probe_soon(&one.id, now);
             }
-        }
-        for witness in self.missing_witnesses(&remote, &schedule) {
-            schedule.probe_soon(&witness, now);
+        } else {
+            for witness in self.missing_witnesses(&remote, &schedule) {
+                schedule.probe_soon(&witness, now);
+            }
         }
         let mut due = Vec::new();
         let room = schedule.max_probes_per_round();
@@ -163,10 +168,9 @@ impl Prober {
 
     /// Opens the circuits of those that fail while others work. If all fail, opens none and reports
     /// it. Returns whether the hub's network has just recovered, so that all must be probed again.
-    async fn update_circuits(&self, now: Timestamp) -> bool {
-        let probed = self.remote_connectors(now).await;
+    async fn update_circuits(&self, probed: &[RemoteConnector], now: Timestamp) -> bool {
         let OutboundNetwork(is_down) = &self.connectors.outbound;
-        let comparable = comparable_connectors(&probed);
+        let comparable = comparable_connectors(probed);
         let mut probed_ones = comparable.iter().filter(|one| one.is_probed);
         let all_fail = probed_ones.clone().count() > 1
             && probed_ones.clone().all(|one| one.evidence.failing_since.is_some())
@@ -194,7 +198,7 @@ impl Prober {
         let is_only_one = comparable.len() == 1;
         let opened = comparable.iter().filter_map(|one| {
             let (cause, since) = one.evidence.open_cause.filter(|_| !one.evidence.is_open)?;
-            (is_only_one || self.has_witness(&probed, one, cause, since)).then(|| {
+            (is_only_one || self.has_witness(probed, one, cause, since)).then(|| {
                 one.handle.update_health(move |health| health.open_circuit_if_failing(cause, now))
             })
         });
