@@ -73,7 +73,7 @@ async function failLogin(page) {
   // As if the page was opened before the hub's probes failed, whether or not they have.
   await page.locator('button[value=trial]').evaluate((button) => { button.value = 'nowhere'; button.id = 'chosen'; });
   await page.locator('#chosen').click();
-  const output = page.locator('.refs');
+  const output = page.locator('main [data-reference]');
   await output.waitFor();
   return { code: await output.locator('code').first().innerText(), supportId: await output.getAttribute('data-reference') };
 }
