@@ -5,7 +5,7 @@ import { after, before, test } from 'node:test';
 import { chromium } from 'playwright-core';
 import { startServer } from './harness.mjs';
 
-const script = (name) => readFileSync(new URL(`../../crates/web/src/pages/templates/${name}`, import.meta.url), 'utf8');
+const script = (name, crate = 'web/src/pages') => readFileSync(new URL(`../../crates/${crate}/templates/${name}`, import.meta.url), 'utf8');
 const WAIT = `<!doctype html><p id="retry" data-after="12" hidden><span>again</span> <button type="button">stop</button></p>
 <a class="button main" href="/wait?again">Try again</a><script>${script('retry.js')}</script>`;
 const PASSWORD = `<!doctype html><form method="post"><input type="password" id="password" name="password">
@@ -14,7 +14,7 @@ const PASSWORD = `<!doctype html><form method="post"><input type="password" id="
 const WALLET = `<!doctype html><form method="post" action="/wallet/digital-credential" id="digital-credential" data-request="e30.e30.sig" hidden>
 <input type="hidden" name="csrf" value="c"><input type="hidden" name="response"><input type="hidden" name="error">
 <p class="note" role="status" hidden>nothing was sent</p><button type="button">Choose</button></form>
-<script nonce="n">${script('digital_credentials.js')}</script>`;
+<script nonce="n">${script('digital_credentials.js', 'openid4vp/src')}</script>`;
 const POLICY = "default-src 'none'; script-src 'nonce-n'; base-uri 'none'; frame-ancestors 'none'";
 const PAGES = { wait: WAIT, password: PASSWORD, wallet: WALLET };
 
