@@ -4,14 +4,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::records::{new_record, pending_callback_key, pending_logout_key, take_record};
+use super::records::{
+    load_record, new_record, pending_callback_key, pending_logout_key, take_record,
+};
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::env::Env;
 use passerelle_protocol::ids::{ConnectorId, Secret};
 use passerelle_store::{RecordKey, Store};
 
-/// How long a POST waits for the GET that follows immediately.
-const PENDING_POST_LIFETIME: Duration = Duration::from_secs(60);
+/// How long a POST waits for the GET that follows immediately, or for its repetition after the
+/// longest `Retry-After` of a limit per minute.
+const PENDING_POST_LIFETIME: Duration = Duration::from_secs(120);
 
 /// What was posted.
 #[derive(Clone, Copy, Debug)]
@@ -56,6 +59,19 @@ impl PendingPosts {
         let record = new_record(&pairs, now + PENDING_POST_LIFETIME)?;
         self.store.insert(message.key(&ticket), record, now).await?;
         Ok(Secret::new(ticket))
+    }
+
+    /// Returns the parameters stored under this ticket, and leaves them there.
+    ///
+    /// # Errors
+    /// `StoreUnavailable`.
+    pub async fn load(
+        &self,
+        message: PostedMessage<'_>,
+        ticket: &str,
+    ) -> Result<Option<Vec<(String, String)>>, ErrorCode> {
+        let loaded = load_record(&*self.store, &message.key(ticket), self.env.now()).await?;
+        Ok(loaded.map(|(pairs, _)| pairs))
     }
 
     /// Removes and returns the parameters stored under this ticket. At most one caller gets them.

@@ -105,7 +105,8 @@ pub async fn handle_callback(
     path: web::Path<String>,
 ) -> Result<HttpResponse, Rejection> {
     let held = context.hub.cookies.held_logins(&context.request, None);
-    let found = find_login(&context, ConnectorId::new(path.into_inner()), &held).await;
+    let connector = ConnectorId::new(path.into_inner());
+    let found = find_login(&context, connector.clone(), &held).await;
     let handled = match found {
         Ok((login, callback)) => {
             let callback = LoginRequest::Callback(callback);
@@ -114,6 +115,7 @@ pub async fn handle_callback(
         Err(rejection) => Err(rejection),
     };
     let mut response = response_or_rejection(&context, handled).await;
+    posted_callback::remove_used(&context, &connector, response.status()).await;
     held_logins::expire_surplus_cookies(&context.hub, &held, &mut response);
     Ok(response)
 }
@@ -129,7 +131,7 @@ async fn find_login(
     let network = hub.proxies.client_network(&context.request);
     let decrypted_state =
         async |response: &Secret<String>| decrypt_state(context, &connector, held, response).await;
-    let params = match posted_callback::take_posted(context, &connector).await? {
+    let params = match posted_callback::load_posted(context, &connector).await? {
         Some(posted) => read_callback_params(&posted, decrypted_state).await?,
         None => callback_params(&context.request, decrypted_state).await?,
     };

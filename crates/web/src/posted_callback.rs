@@ -5,6 +5,7 @@
 //! would send the login's cookie with every request of any site. So the response is stored and
 //! continued by a GET, which carries the cookie and is checked as a response in the address is.
 
+use actix_web::http::StatusCode;
 use actix_web::{HttpResponse, web};
 use url::form_urlencoded::Serializer;
 
@@ -71,22 +72,40 @@ pub async fn save_callback(
 }
 
 /// Returns the stored response that the address of this request names; `None` if it names none. An
-/// expired or used one has no parameters.
+/// expired or used one has no parameters. It stays stored until [`remove_used`], so that a refused
+/// request can be repeated.
 ///
 /// # Errors
 /// Returns the rejection to answer with.
-pub(super) async fn take_posted(
+pub(super) async fn load_posted(
     context: &RequestContext,
     connector: &ConnectorId,
 ) -> Result<Option<Params>, Rejection> {
-    let Ok(query) = form::parse_query(context.request.query_string()) else { return Ok(None) };
-    match query.single(PENDING_PARAM) {
-        Ok(Some(ticket)) => {
-            let message = PostedMessage::Callback(connector);
-            let saved = context.hub.pending_posts.take(message, ticket).await;
-            let saved = saved.map_err(Rejection::OutsideLogin)?;
-            Ok(Some(Params::new(saved.unwrap_or_default())))
-        }
-        Ok(None) | Err(_) => Ok(None),
+    let Some(ticket) = pending_ticket(context) else { return Ok(None) };
+    let message = PostedMessage::Callback(connector);
+    let saved = context.hub.pending_posts.load(message, &ticket).await;
+    let saved = saved.map_err(Rejection::OutsideLogin)?;
+    Ok(Some(Params::new(saved.unwrap_or_default())))
+}
+
+/// Removes the stored response that the address of this request names, unless the answer asks the
+/// browser to try again.
+pub(super) async fn remove_used(
+    context: &RequestContext,
+    connector: &ConnectorId,
+    answered: StatusCode,
+) {
+    if answered == StatusCode::TOO_MANY_REQUESTS || answered.is_server_error() {
+        return;
     }
+    if let Some(ticket) = pending_ticket(context) {
+        let message = PostedMessage::Callback(connector);
+        // One that stays expires, and closes no attempt twice.
+        let _removed = context.hub.pending_posts.take(message, &ticket).await;
+    }
+}
+
+fn pending_ticket(context: &RequestContext) -> Option<String> {
+    let query = form::parse_query(context.request.query_string()).ok()?;
+    query.single(PENDING_PARAM).ok().flatten().map(str::to_owned)
 }

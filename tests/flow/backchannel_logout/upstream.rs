@@ -345,11 +345,8 @@ async fn a_flood_of_forged_encrypted_logout_tokens_is_refused_before_decryption(
         idp.connector(&format!("{ON}\nid_token_encrypted_response_alg = \"RSA-OAEP-256\""));
     let settings = "quotas = { failed_authentications_per_network = 3 }";
     let hub = TestHub::with_files(settings, &[("connectors/other.toml", connector)]).await;
-    let keys = hub.send(TestRequest::get().uri("/api/v2/client/jwks")).await.body;
-    let keys: Value = serde_json::from_str(&keys).unwrap();
-    let is_ours = |key: &&Value| key["alg"] == "RSA-OAEP-256";
-    let key = keys["keys"].as_array().unwrap().iter().find(is_ours).unwrap();
-    let encrypt = |content: &str| encrypt_to(key, content);
+    let key = encryption_key(&hub).await;
+    let encrypt = |content: &str| encrypt_to(&key, content);
     let flooder = "198.51.100.7";
     let good = || encrypt(&idp.logout_token(&hub, &json!({ "sub": "angela-there" })));
     assert_eq!(hub.send(from(flooder, &good())).await.status, 200);
@@ -375,16 +372,9 @@ async fn a_flood_of_forged_encrypted_authorization_responses_is_refused_before_d
     );
     let settings = "quotas = { failed_authentications_per_network = 3 }";
     let hub = TestHub::with_files(settings, &[("connectors/other.toml", connector)]).await;
-    let keys = hub.send(TestRequest::get().uri("/api/v2/client/jwks")).await.json();
-    let is_ours = |key: &&Value| key["alg"] == "RSA-OAEP-256";
-    let key = keys["keys"].as_array().unwrap().iter().find(is_ours).unwrap();
-    let start_login = async |browser: &Browser<'_>| {
-        let away = browser.authorize(&Authorize::by("bakery")).await.choose("other").await.url;
-        let away = Url::parse(&away).unwrap();
-        away.query_pairs().find(|(name, _)| name == "state").unwrap().1.into_owned()
-    };
+    let key = encryption_key(&hub).await;
     let callback = |address: &str, jwt: &str| {
-        let uri = format!("/api/v2/callback/other?response={}", encrypt_to(key, jwt));
+        let uri = format!("/api/v2/callback/other?response={}", encrypt_to(&key, jwt));
         TestRequest::get().uri(&uri).peer_addr(format!("{address}:4000").parse().unwrap())
     };
     let (attacker, user) = (hub.browser(), hub.browser());
@@ -414,6 +404,62 @@ async fn a_flood_of_forged_encrypted_authorization_responses_is_refused_before_d
         answers.push(attacker.send(callback("198.51.100.9", &own)).await.status);
     }
     assert_eq!(answers[4], 429, "{answers:?}");
+}
+
+/// Attack: a flood from the network of a user makes the hub refuse, and lose, the user's posted
+/// response.
+#[actix_web::test]
+async fn a_posted_response_that_the_limit_of_its_network_refuses_can_be_repeated() {
+    let idp = Idp::start().await;
+    let connector = idp.connector(
+        "response_mode = \"form_post\"\nauthorization_signed_response_alg = \"ES256\"\nauthorization_encrypted_response_alg = \"RSA-OAEP-256\"",
+    );
+    let settings = "quotas = { failed_authentications_per_network = 3 }";
+    let hub = TestHub::with_files(settings, &[("connectors/other.toml", connector)]).await;
+    let key = encryption_key(&hub).await;
+    let (attacker, user) = (hub.browser(), hub.browser());
+    start_login(&attacker).await;
+    let state = start_login(&user).await;
+    let send = async |browser: &Browser<'_>, uri: &str| {
+        let request = TestRequest::get().uri(uri);
+        browser.send(request.peer_addr("198.51.100.7:4000".parse().unwrap())).await
+    };
+    let claims = json!({
+        "iss": idp.server.base(), "aud": "hub", "exp": hub.now().seconds() + 60, "state": state,
+        "error": "access_denied",
+    });
+    let response = encrypt_to(&key, &idp.sign(&idp.key, &claims));
+    let body = Serializer::new(String::new()).append_pair("response", &response).finish();
+    let posted = TestRequest::post()
+        .uri("/api/v2/callback/other")
+        .insert_header(("content-type", "application/x-www-form-urlencoded"))
+        .set_payload(body);
+    let next = hub.browser().send(posted).await.header("location").to_owned();
+    assert!(next.contains("pending="), "{next}");
+    for status in [400, 400, 400, 429] {
+        let forged = encrypt_to(&key, "garbage");
+        let uri = format!("/api/v2/callback/other?response={forged}");
+        assert_eq!(send(&attacker, &uri).await.status, status);
+    }
+    let refused = send(&user, &next).await;
+    assert_eq!((refused.status, refused.header("retry-after")), (429, "20"));
+    hub.advance(Duration::from_secs(20));
+    assert_eq!(send(&user, &next).await.status, 303, "the login goes on");
+    assert_eq!(send(&user, &next).await.status, 400, "a used response is removed");
+}
+
+/// Returns the key that authorization responses are encrypted to.
+async fn encryption_key(hub: &TestHub) -> Value {
+    let keys = hub.send(TestRequest::get().uri("/api/v2/client/jwks")).await.json();
+    let is_ours = |key: &&Value| key["alg"] == "RSA-OAEP-256";
+    keys["keys"].as_array().unwrap().iter().find(is_ours).unwrap().clone()
+}
+
+/// Sends the browser to the identity provider. Returns the `state`.
+async fn start_login(browser: &Browser<'_>) -> String {
+    let away = browser.authorize(&Authorize::by("bakery")).await.choose("other").await.url;
+    let away = Url::parse(&away).unwrap();
+    away.query_pairs().find(|(name, _)| name == "state").unwrap().1.into_owned()
 }
 
 fn encrypt_to(key: &Value, content: &str) -> String {
