@@ -105,17 +105,20 @@ internal_hosts = ["127.0.0.1"]
 /// The example of RFC 7517, appendix A.1.
 const KEYS: &str = r#"{"keys":[{"kty":"EC","crv":"P-256","kid":"1","x":"MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4","y":"4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM"}]}"#;
 
+/// Where its metadata say that users sign out.
+pub(super) const LOGOUT_PAGE: &str = "https://leave.failing.example/";
+
 fn documents(base: &str) -> String {
     serde_json::json!({
         "issuer": base, "authorization_endpoint": format!("{base}/authorize"), "token_endpoint": format!("{base}/token"),
         "jwks_uri": format!("{base}/jwks"), "response_types_supported": ["code"], "subject_types_supported": ["public"],
-        "id_token_signing_alg_values_supported": ["ES256"],
+        "id_token_signing_alg_values_supported": ["ES256"], "end_session_endpoint": LOGOUT_PAGE,
     })
     .to_string()
 }
 
 /// Chooses the identity provider. Returns the callback address to which it would send the browser.
-async fn choose_idp(browser: &Browser<'_>) -> String {
+pub(super) async fn choose_idp(browser: &Browser<'_>) -> String {
     let page = browser.authorize(&Authorize::by("bakery")).await;
     callback_url(page.choose("failing").await)
 }

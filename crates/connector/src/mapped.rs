@@ -130,6 +130,10 @@ impl Connector for MappedConnector {
         self.connector.keys_fetched_at()
     }
 
+    fn published_addresses(&self) -> Vec<String> {
+        self.connector.published_addresses()
+    }
+
     fn certificate_expiries(&self) -> Vec<(&'static str, Timestamp)> {
         self.connector.certificate_expiries()
     }

@@ -299,6 +299,10 @@ impl Connector for OidcConnector {
         self.upstream.keys.fetched_at()
     }
 
+    fn published_addresses(&self) -> Vec<String> {
+        self.upstream.provider.latest().map_or_else(Vec::new, |provider| provider.addresses())
+    }
+
     fn clock_skew(&self) -> Option<MeasuredSkew> {
         self.upstream.clock_skew.measured()
     }

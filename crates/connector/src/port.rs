@@ -127,6 +127,11 @@ pub trait Connector: Send + Sync {
         None
     }
 
+    /// Returns the addresses in the identity provider's metadata that were fetched last.
+    fn published_addresses(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Returns the expiry times of what the operator must renew, each with a constant name:
     /// certificates, and the earliest `NextUpdate` of the trust lists.
     fn certificate_expiries(&self) -> Vec<(&'static str, Timestamp)> {

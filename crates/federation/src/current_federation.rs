@@ -1,36 +1,73 @@
 //! Shares the current federation. A decision takes one snapshot and uses only that.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 
 use super::{Federation, RegisteredClients};
+use passerelle_protocol::ids::ConnectorId;
 
 /// A handle to the current federation. Cheap to clone; all clones see a replacement immediately.
 #[derive(Clone)]
-pub struct CurrentFederation(Arc<ArcSwap<Federation>>);
+pub struct CurrentFederation {
+    federation: Arc<ArcSwap<Federation>>,
+    /// Addresses that identity providers publish in their metadata.
+    published_addresses: Arc<ArcSwap<BTreeMap<ConnectorId, Vec<String>>>>,
+}
 
 impl CurrentFederation {
     /// Creates a handle to `federation`.
     #[must_use]
     pub fn new(federation: Federation) -> Self {
-        Self(Arc::new(ArcSwap::from_pointee(federation)))
+        Self {
+            federation: Arc::new(ArcSwap::from_pointee(federation)),
+            published_addresses: Arc::default(),
+        }
     }
 
     /// Returns an immutable snapshot. Two calls may return different snapshots.
     #[must_use]
     pub fn load(&self) -> Arc<Federation> {
-        self.0.load_full()
+        self.federation.load_full()
     }
 
     /// Replaces the federation for all later calls of [`Self::load`], except its registered clients.
     pub fn replace(&self, next: Federation) {
-        self.0.rcu(|current| next.clone().with_registered(Arc::clone(current.registered())));
+        self.federation
+            .rcu(|current| next.clone().with_registered(Arc::clone(current.registered())));
     }
 
     /// Replaces the registered clients.
     pub fn replace_registered(&self, registered: &Arc<RegisteredClients>) {
-        self.0.rcu(|current| Federation::clone(current).with_registered(Arc::clone(registered)));
+        self.federation
+            .rcu(|current| Federation::clone(current).with_registered(Arc::clone(registered)));
+    }
+
+    /// Returns the addresses of each identity provider: those of its connector's file, and those of
+    /// its metadata once they have been fetched.
+    #[must_use]
+    pub fn identity_provider_addresses(&self) -> Vec<String> {
+        let (federation, published) = (self.load(), self.published_addresses.load());
+        let connectors = federation.connectors().iter();
+        connectors
+            .flat_map(|(id, connector)| {
+                connector.addresses.iter().chain(published.get(id).into_iter().flatten())
+            })
+            .cloned()
+            .collect()
+    }
+
+    /// Sets the addresses of an identity provider's metadata.
+    pub fn set_published_addresses(&self, id: &ConnectorId, addresses: &[String]) {
+        if self.published_addresses.load().get(id).map_or(&[][..], Vec::as_slice) == addresses {
+            return;
+        }
+        self.published_addresses.rcu(|current| {
+            let mut next = BTreeMap::clone(current);
+            next.insert(id.clone(), addresses.to_vec());
+            next
+        });
     }
 }
 

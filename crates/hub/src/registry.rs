@@ -264,7 +264,12 @@ impl Registry {
                 }
             }
         });
-        let actor_deps = ConnectorActorDeps { env, metrics, clock: connectors.clock.clone() };
+        let actor_deps = ConnectorActorDeps {
+            env,
+            metrics,
+            clock: connectors.clock.clone(),
+            federation: connectors.federation.clone(),
+        };
         let registry =
             Self { connectors: connectors.clone(), default_max_calls, actor_deps, arbiters };
         let fresh = |spec: ConnectorSpec| {

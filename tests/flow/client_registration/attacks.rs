@@ -10,6 +10,7 @@ use super::operators::create_token;
 use super::{
     BY_APPROVAL, BY_TOKEN, OPEN, configure, error, metadata, other_metadata, post, register,
 };
+use crate::failing_identity_provider::{FailingIdp, LOGOUT_PAGE, choose_idp};
 use crate::federation::put;
 use crate::hub::TestHub;
 
@@ -494,6 +495,39 @@ scopes = ["openid"]
         let answer = post(&hub, None, &sent).await;
         assert_eq!(error(&answer), (400, "invalid_redirect_uri".into()), "{host}: {}", answer.body);
     }
+    register(&hub, None, &other_metadata()).await;
+}
+
+/// Attack: a stranger has codes sent to a host that only an identity provider's metadata name, or
+/// that only a data provider's keys are fetched from.
+#[actix_web::test]
+async fn the_hosts_of_discovered_endpoints_and_of_data_providers_are_taken() {
+    let idp = FailingIdp::default();
+    let data_provider = r#"
+client_id = "archive"
+name = { en = "Archive" }
+scopes = ["openid", "family_name"]
+secrets = [{ env = "CLIENT_SECRET" }]
+introspection_signed_response_alg = "ES256"
+introspection_encrypted_response_alg = "ECDH-ES"
+jwks_uri = "https://keys.archive.example/jwks"
+"#;
+    let files = [
+        ("connectors/failing.toml", idp.start("").await),
+        ("data-providers/archive.toml", data_provider.to_owned()),
+    ];
+    let hub = TestHub::with_files(&format!("{OPEN}{PATIENT}"), &files).await;
+    choose_idp(&hub.browser()).await;
+    let mut answers = Vec::new();
+    for address in [LOGOUT_PAGE, "https://keys.archive.example/callback"] {
+        let mut sent = other_metadata();
+        sent["redirect_uris"] = json!([address]);
+        answers.push(error(&post(&hub, None, &sent).await));
+    }
+    assert_eq!(
+        answers,
+        [(400, "invalid_redirect_uri".into()), (400, "invalid_redirect_uri".into())]
+    );
     register(&hub, None, &other_metadata()).await;
 }
 

@@ -53,6 +53,21 @@ pub struct ResolvedProvider {
     pub malformed_members: Vec<MalformedMember>,
 }
 
+impl ResolvedProvider {
+    /// Returns the addresses of the identity provider.
+    pub fn addresses(&self) -> Vec<String> {
+        let optional =
+            [&self.userinfo_endpoint, &self.end_session_endpoint, &self.pushed_request_endpoint];
+        [&self.authorization_endpoint, &self.jwks_uri]
+            .into_iter()
+            .chain(optional.into_iter().flatten())
+            .map(Url::as_str)
+            .chain([self.token_endpoint.as_str()])
+            .map(str::to_owned)
+            .collect()
+    }
+}
+
 /// Fetches the metadata, or takes the endpoints of the file.
 ///
 /// # Errors

@@ -132,16 +132,16 @@ impl ClientRegistrations {
             ("this hub", keys(&self.services.hub_name)),
         ];
         check_names(metadata, &taken_names)?;
-        let providers = federation.connectors().values();
-        let provider_addresses = providers.flat_map(|provider| &provider.addresses);
+        let provider_addresses = self.services.federation.identity_provider_addresses();
+        let further = federation
+            .data_providers()
+            .filter_map(|provider| jwks_uri(&provider.keys))
+            .chain(provider_addresses.iter().map(String::as_str))
+            .chain([self.services.base_url.as_str()]);
         let taken: BTreeSet<String> = others
             .iter()
             .flat_map(|service| known_owners(service))
-            .chain(
-                provider_addresses
-                    .chain([&self.services.base_url])
-                    .filter_map(|uri| uri_owner(uri)),
-            )
+            .chain(further.filter_map(uri_owner))
             .collect();
         check_hosts(metadata, terms, &taken)
     }
@@ -216,16 +216,19 @@ fn service_owners(service: &ServiceProvider) -> impl Iterator<Item = String> {
     uris.filter_map(|uri| uri_owner(uri))
 }
 
+fn jwks_uri(keys: &KeySource) -> Option<&str> {
+    match keys {
+        KeySource::Uri(jwks) => Some(jwks.uri.as_str()),
+        KeySource::Inline(_) | KeySource::None => None,
+    }
+}
+
 /// Returns the hosts and private-use schemes of all addresses that the hub knows of a service
 /// provider.
 fn known_owners(service: &ServiceProvider) -> impl Iterator<Item = String> {
-    let jwks_uri = match &service.keys {
-        KeySource::Uri(jwks) => Some(jwks.uri.as_str()),
-        KeySource::Inline(_) | KeySource::None => None,
-    };
     let logout_uri = service.logout_endpoint.as_ref().map(|endpoint| endpoint.uri.as_str());
     let after_logout = service.registration.post_logout_redirect_uris.iter().map(String::as_str);
-    let further = after_logout.chain(jwks_uri).chain(logout_uri);
+    let further = after_logout.chain(jwks_uri(&service.keys)).chain(logout_uri);
     service_owners(service).chain(further.filter_map(uri_owner))
 }
 

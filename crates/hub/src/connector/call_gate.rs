@@ -14,6 +14,7 @@ use crate::health::{
 };
 use crate::hub_clock::HubClock;
 use passerelle_connector::{Connector, ConnectorError};
+use passerelle_federation::CurrentFederation;
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::client_network::ClientNetwork;
 use passerelle_protocol::env::{Env, Timestamp};
@@ -50,6 +51,7 @@ pub struct ConnectorActorDeps {
     pub env: Env,
     pub metrics: Arc<Metrics>,
     pub clock: HubClock,
+    pub federation: CurrentFederation,
 }
 
 /// A running call, among those of its identity provider.
@@ -106,7 +108,7 @@ impl CallGate {
             let outcome = tokio::time::timeout(CALL_TIMEOUT, work).await.unwrap_or_else(|_| {
                 Err(ConnectorError::new(ErrorCode::IdpTimeout, "the call took too long"))
             });
-            self.publish_clock_skew();
+            self.publish_observations();
             let outcome = outcome.map_err(|error| self.deps.clock.attribute_error(error));
             let (result, took) =
                 (outcome.as_ref().map(|_| ()).map_err(|error| error.code), started.elapsed());
@@ -177,7 +179,7 @@ impl CallGate {
         let late = || Err(ConnectorError::new(ErrorCode::IdpTimeout, "the probe took too long"));
         let outcome = tokio::time::timeout(PROBE_TIMEOUT, self.connector.probe()).await;
         let outcome = outcome.unwrap_or_else(|_| late());
-        self.publish_clock_skew();
+        self.publish_observations();
         let outcome = outcome.map_err(|error| self.deps.clock.attribute_error(error));
         let took = started.elapsed();
         let result = outcome.as_ref().copied().map_err(|error| error.code);
@@ -196,8 +198,11 @@ impl CallGate {
         (ProbeReport { retry_after: retry_after.or(own_wait) }, record)
     }
 
-    /// Sets the metric of the clock skew, whether the call succeeded or not.
-    fn publish_clock_skew(&self) {
+    /// Publishes the addresses and the clock skew that the connector knows, whether the call
+    /// succeeded or not.
+    fn publish_observations(&self) {
+        let addresses = self.connector.published_addresses();
+        self.deps.federation.set_published_addresses(&self.id, &addresses);
         if let Some(seconds) = self.deps.clock.credible_skew(self.connector.as_ref()) {
             #[expect(
                 clippy::cast_precision_loss,

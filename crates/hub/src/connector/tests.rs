@@ -13,10 +13,12 @@ use crate::health::{OpenCause, ProbeOutcome};
 use crate::hub_clock::HubClock;
 use passerelle_connector::{ConnectorError, MeasuredSkew};
 use passerelle_egress::circuit_breaker::CircuitState;
+use passerelle_federation::identity::scopes::ScopeTable;
 use passerelle_federation::login::upstream::{
     Authentication, AuthorizationRedirect, CallbackParams, EndSessionRequest, LoginAttempt,
     UpstreamAuthorizationRequest,
 };
+use passerelle_federation::{Federation, UnavailableDisplay};
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::client_network::ClientNetwork;
 use passerelle_protocol::env::{Clock as _, Env, Timestamp};
@@ -177,7 +179,13 @@ fn start_with_clock(
     let metrics = Arc::new(Metrics::new().unwrap());
     let clock = Arc::new(ManualClock::at(Timestamp::from_seconds(1_700_000_000)));
     let env = Env::new(Arc::clone(&clock) as Arc<_>, Arc::new(SeededEntropy::new(1)));
-    let deps = ConnectorActorDeps { env, metrics: Arc::clone(&metrics), clock: hub_clock };
+    let federation = Federation::new([], ScopeTable::default(), UnavailableDisplay::Disabled);
+    let deps = ConnectorActorDeps {
+        env,
+        metrics: Arc::clone(&metrics),
+        clock: hub_clock,
+        federation: federation.into(),
+    };
     let actor = ConnectorActor::new("mute".into(), connector, limits, Arc::default(), deps);
     TestActor { handle: actor.start_with(Actor::start), metrics, clock }
 }

@@ -41,14 +41,17 @@ impl Connector for Down {
 fn registry() -> Registry {
     let clock = Arc::new(ManualClock::at(Timestamp::from_seconds(1_700_000_000)));
     let env = Env::new(clock as Arc<_>, Arc::new(SeededEntropy::new(1)));
-    let federation =
-        Federation::new([], ScopeTable::default(), UnavailableDisplay::Disabled).into();
+    let federation = CurrentFederation::new(Federation::new(
+        [],
+        ScopeTable::default(),
+        UnavailableDisplay::Disabled,
+    ));
     let blocks = Blocks::load(Path::new("no state is kept here"), &env).unwrap();
     Registry {
         connectors: Connectors {
             invalid_files: Arc::default(),
             actors: Arc::default(),
-            federation,
+            federation: federation.clone(),
             blocks,
             outbound: OutboundNetwork::default(),
             clock: HubClock::default(),
@@ -58,6 +61,7 @@ fn registry() -> Registry {
             metrics: Arc::new(Metrics::new().unwrap()),
             env,
             clock: HubClock::default(),
+            federation,
         },
         arbiters: Vec::new(),
     }
