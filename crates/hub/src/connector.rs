@@ -43,7 +43,9 @@ impl ConnectorActor {
     ) -> Self {
         let snapshot = HealthSnapshot::clone(&health.snapshot.load());
         let gate = CallGate::new(id, connector, limits, health, deps);
-        // The failed logins that a former actor counted are forgotten.
+        // The failed logins that a former actor counted, and the outcomes of calls in flight when it
+        // died, are forgotten: the circuit changes by new ones, the metrics have counted each call,
+        // and the documents are fetched again at the start.
         let health = Health { snapshot, ..Health::default() };
         Self { gate: Arc::new(gate), health, live: None }
     }

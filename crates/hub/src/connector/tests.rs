@@ -272,6 +272,21 @@ async fn the_queue_is_short_and_its_wait_bounded() {
 }
 
 #[actix::test]
+async fn a_call_in_flight_when_its_actor_dies_ends_and_is_counted() {
+    let held = Arc::new(FakeWaitingIdp::default());
+    let actor = start(Arc::clone(&held) as _, ROOMY);
+    let handle = actor.handle.clone();
+    let call = actix::spawn(async move { handle.end_session(request()).await });
+    held.begun.notified().await;
+    actor.handle.kill().await;
+    assert!(!actor.handle.is_alive());
+    held.go.notify_one();
+    assert!(call.await.unwrap().is_ok(), "the user who waits gets no answer");
+    let text = actor.metrics.render();
+    assert!(text.contains("operation=\"end_session\",outcome=\"ok\"} 1"), "{text}");
+}
+
+#[actix::test]
 async fn an_identity_provider_with_an_open_circuit_is_not_called_until_a_probe_succeeds() {
     let fragile = Arc::new(FakeFailingIdp::default());
     let actor = start(Arc::clone(&fragile) as _, ROOMY);
