@@ -1,12 +1,13 @@
 // A real directory (OpenLDAP's slapd) on free ports of loopback. A test authority issues its certificate.
 import { execFileSync, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { freePorts } from './harness.mjs';
+import { freePorts, listens } from './harness.mjs';
 
 export const BASE = 'dc=example,dc=org';
+/** The account that may change everything. */
+export const ADMIN = { dn: `cn=admin,${BASE}`, password: 'the-administrator' };
 export const ACCOUNT = { dn: `cn=hub,${BASE}`, password: 'the-account-of-the-hub' };
 /** A password with characters that need escaping. */
 export const PASSWORD = 'pässword "with" \\ & %41 +';
@@ -28,10 +29,10 @@ objectClass: dcObject
 o: Example
 dc: example
 
-dn: ou=people,${BASE}
+${['people', 'services', 'groups'].map((name) => `dn: ou=${name},${BASE}
 objectClass: organizationalUnit
-ou: people
-
+ou: ${name}
+`).join('\n')}
 dn: ${ACCOUNT.dn}
 objectClass: organizationalRole
 objectClass: simpleSecurityObject
@@ -67,9 +68,10 @@ ${person('expired', `pwdPolicySubentry: cn=short,${BASE}\npwdChangedTime: 202001
 
 /**
  * Returns { port, tlsPort, ca, otherCa, stop }. `ca` and `otherCa` are PEM; only `ca` signed the directory's certificate.
- * `lockAfter`: the number of wrong passwords within 15 minutes that locks an account (ppolicy).
+ * `lockAfter`: the number of wrong passwords within 15 minutes that locks an account (ppolicy). `recipe`: { configuration, entries } of
+ * docs/recipes/idp-openldap.md, instead of the settings and the account of this file.
  */
-export async function startDirectory({ lockAfter } = {}) {
+export async function startDirectory({ lockAfter, recipe } = {}) {
   const folder = mkdtempSync(path.join(tmpdir(), 'passerelle-slapd-'));
   const file = (name) => path.join(folder, name);
   const [port, tlsPort] = await freePorts(2);
@@ -85,20 +87,22 @@ include /etc/ldap/schema/cosine.schema
 include /etc/ldap/schema/inetorgperson.schema
 modulepath /usr/lib/ldap
 moduleload back_mdb
-${lockAfter ? 'moduleload ppolicy' : ''}
+${lockAfter || recipe ? 'moduleload ppolicy' : ''}
+${recipe ? 'moduleload memberof' : ''}
 pidfile ${file('slapd.pid')}
 TLSCACertificateFile ${file('ca.pem')}
 TLSCertificateFile ${file('server.pem')}
 TLSCertificateKeyFile ${file('server.key')}
 database mdb
 suffix "${BASE}"
-rootdn "cn=admin,${BASE}"
+rootdn "${ADMIN.dn}"
+rootpw "${ADMIN.password}"
 directory ${file('db')}
-${lockAfter ? `overlay ppolicy\nppolicy_default "cn=policy,${BASE}"` : ''}
+${recipe?.configuration ?? `${lockAfter ? `overlay ppolicy\nppolicy_default "cn=policy,${BASE}"` : ''}
 access to attrs=userPassword by anonymous auth by * none
 access to * by dn.exact="${ACCOUNT.dn}" read by * none
-`);
-  writeFileSync(file('entries.ldif'), lockAfter ? `${ENTRIES}\n${policy(lockAfter)}` : ENTRIES);
+`}`);
+  writeFileSync(file('entries.ldif'), [ENTRIES, lockAfter ? policy(lockAfter) : recipe?.entries].filter(Boolean).join('\n\n'));
   execFileSync('/usr/sbin/slapadd', ['-f', file('slapd.conf'), '-l', file('entries.ldif')], { stdio: 'pipe' });
   const child = spawn('/usr/sbin/slapd', ['-f', file('slapd.conf'), '-h', `ldap://127.0.0.1:${port} ldaps://127.0.0.1:${tlsPort}`, '-d', '0'], { stdio: ['ignore', 'ignore', 'pipe'] });
   let said = '';
@@ -106,16 +110,13 @@ access to * by dn.exact="${ACCOUNT.dn}" read by * none
   const exited = new Promise((resolve) => { child.once('exit', resolve); child.once('error', resolve); });
   const orphan = () => child.kill('SIGKILL');
   process.once('exit', orphan);
-  const listens = () => new Promise((resolve) => {
-    const socket = connect(tlsPort, '127.0.0.1', () => { socket.destroy(); resolve(true); }).once('error', () => resolve(false));
-  });
   const stop = async () => {
     child.kill('SIGTERM');
     await exited;
     process.off('exit', orphan);
     rmSync(folder, { recursive: true, force: true });
   };
-  for (let tries = 0; !(await listens()); tries += 1) {
+  for (let tries = 0; !(await listens(tlsPort)); tries += 1) {
     if (tries > 200) {
       await stop();
       throw new Error(`slapd does not listen: ${said}`);

@@ -5,7 +5,7 @@ import { spawn, execFileSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { cpSync, createWriteStream, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, request as httpRequest } from 'node:http';
-import { createServer as createSocket } from 'node:net';
+import { connect, createServer as createSocket } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -51,6 +51,11 @@ export async function startServer(answer, host = '127.0.0.1') {
   await new Promise((resolve) => server.listen(0, host, resolve));
   return { port: server.address().port, close: () => new Promise((done) => { server.close(done); server.closeAllConnections(); }) };
 }
+
+/** Whether a server listens on a port. */
+export const listens = (port, host = '127.0.0.1') => new Promise((resolve) => {
+  const socket = connect(port, host, () => { socket.destroy(); resolve(true); }).once('error', () => resolve(false));
+});
 
 /** Calls `condition` until it returns a truthy value, and returns that. Fails after `seconds`. `what` is named in the error. */
 export async function waitUntil(condition, what, seconds = 30) {

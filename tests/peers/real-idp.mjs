@@ -24,8 +24,9 @@ const ORDINARY_PERSONS = {
     profile: 'https://people.example/jane', picture: 'https://people.example/jane.png', website: 'https://jane.example/',
     gender: 'female', birthdate: '1980', zoneinfo: 'Europe/Paris', locale: 'en-GB', updated_at: 1_700_000_000,
     email: 'jane@people.example', email_verified: true, address: { formatted: '1 Main Street\nOldtown', country: 'FR' },
-    phone_number: '+33 1 23 45 67 89', phone_number_verified: false,
+    phone_number: '+33 1 23 45 67 89', phone_number_verified: false, groups: ['editors', 'staff'],
   },
+  guest: { given_name: 'Guy', family_name: 'Guest', preferred_username: 'guest', email: 'guest@people.example', groups: ['visitors'] },
   // Claims of the wrong types.
   odd: { name: ['Odd'], picture: 'javascript:alert(1)', updated_at: 'yesterday', email: 'odd@people.example', email_verified: 'true' },
   bare: {},
@@ -36,7 +37,7 @@ const STANDARD = {
     'name', 'family_name', 'given_name', 'middle_name', 'nickname', 'preferred_username', 'profile', 'picture', 'website', 'gender',
     'birthdate', 'zoneinfo', 'locale', 'updated_at',
   ],
-  email: ['email', 'email_verified'], address: ['address'], phone: ['phone_number', 'phone_number_verified'],
+  email: ['email', 'email_verified'], address: ['address'], phone: ['phone_number', 'phone_number_verified'], groups: ['groups'],
 };
 const PIVOT = ['given_name', 'family_name', 'birthdate', 'gender', 'birthplace', 'birthcountry'];
 

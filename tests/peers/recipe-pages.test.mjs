@@ -15,10 +15,10 @@ const hubsFile = (name) => {
   const [, file, id] = readFileSync(path.join(folder, `${name}.md`), 'utf8').match(/^`((?:connectors|config\/service-providers)\/([\w-]+)\.toml)`:$/m);
   return { file, id, content: readRecipe(name).file(file) };
 };
-const [idps, sps] = ['idp-', 'sp-'].map((kind) => pages.filter((name) => name.startsWith(kind)));
+const [idps, sps, proxies] = ['idp-', 'sp-', 'proxy-'].map((kind) => pages.filter((name) => name.startsWith(kind)));
 
 test('every recipe is in the index with its test, and says what it was tested with or that it was not run', () => {
-  assert.equal(idps.length + sps.length, pages.length);
+  assert.equal(idps.length + sps.length + proxies.length, pages.length);
   for (const name of pages) {
     const line = readme.split('\n').find((row) => row.includes(`(${name}.md)`));
     assert.ok(line, `docs/recipes/README.md does not list ${name}`);
@@ -37,7 +37,8 @@ test('every connector of a recipe passes the check, alone and in the hub that th
     port, privatePort, register: '', connectors: Object.fromEntries(connectors.map(({ id, content }) => [id, content])),
     sps: [], files: {
       ...Object.fromEntries(connectors.map(({ id }) => [`${id}.secret`, random(32)])),
-      'glauth-ca.pem': readFileSync(path.join(root, 'tests/peers/recipes/ca.pem'), 'utf8'),
+      'scopes.toml': readRecipe('README').file('scopes.toml'),
+      ...Object.fromEntries(connectors.map(({ id }) => [`${id}-ca.pem`, readFileSync(path.join(root, 'tests/peers/recipes/ca.pem'), 'utf8')])),
       ...Object.fromEntries(sps.map(hubsFile).flatMap(({ id, content }) => [[`service-providers/${id}.toml`, content], [`${id}.secret`, random(32)]])),
     },
   });

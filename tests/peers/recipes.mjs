@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import * as oidc from 'openid-client';
-import { Browser, IDP_CLIENT, IDP_SECRET, artifacts, chooseProvider, freePorts, includesAll, oidcConnector, random, root, sha256, startHub } from './harness.mjs';
+import { Browser, IDP_CLIENT, IDP_SECRET, artifacts, chooseProvider, freePorts, includesAll, oidcConnector, program, random, root, sha256, skipUnlessAll, startHub } from './harness.mjs';
 import { startIdp } from './real-idp.mjs';
 
 /** The hub's and the service provider's addresses in every page. */
@@ -44,7 +44,11 @@ export const allowLoopback = (text) => {
   return text.replace(/^\[kind\.oidc\]$/m, '[kind.oidc]\ninsecure_http = true\ninternal_hosts = ["localhost", "127.0.0.1"]');
 };
 
-const SETTINGS = 'identity_source = "provider"\nsubject = "provider"';
+/** The hub's settings and scopes of the index, which declare the claim `groups`. */
+const index = readRecipe('README');
+const GROUPS = index.file('passerelle.toml').slice(index.file('passerelle.toml').indexOf('[claims.groups]'));
+const SETTINGS = `identity_source = "provider"\nsubject = "provider"\n${GROUPS}`;
+const SCOPES = { 'scopes.toml': index.file('scopes.toml') };
 const SERVICE = 'recipe-service';
 
 /**
@@ -54,9 +58,9 @@ const SERVICE = 'recipe-service';
 export async function startHubForIdp(name, { ports: [port, privatePort], connectors, files }) {
   const sp = { id: SERVICE, secret: random(32), redirectUri: `http://localhost:${port}/sp/callback`, postLogoutUri: `http://localhost:${port}/sp/out` };
   const hub = await startHub(name, {
-    port, privatePort, register: '', settings: SETTINGS, connectors, files,
+    port, privatePort, register: '', settings: SETTINGS, connectors, files: { ...SCOPES, ...files },
     sps: [{
-      ...sp, redirectUris: [sp.redirectUri], postLogoutUris: [sp.postLogoutUri], scopes: ['openid', 'profile', 'email'],
+      ...sp, redirectUris: [sp.redirectUri], postLogoutUris: [sp.postLogoutUri], scopes: ['openid', 'profile', 'email', 'groups'],
       extra: 'rules = "openid"\nconsent = "none"',
     }],
   });
@@ -72,7 +76,7 @@ export async function startHubForIdp(name, { ports: [port, privatePort], connect
     async signIn(connector, authenticate, { browser = new Browser(), more = {} } = {}) {
       const [state, nonce, verifier] = [random(32), random(32), oidc.randomPKCECodeVerifier()];
       const url = oidc.buildAuthorizationUrl(client, {
-        redirect_uri: sp.redirectUri, scope: 'openid profile email', state, nonce, claims: '{"id_token":{"amr":{"essential":true}}}',
+        redirect_uri: sp.redirectUri, scope: 'openid profile email groups', state, nonce, claims: '{"id_token":{"amr":{"essential":true}}}',
         code_challenge: await oidc.calculatePKCECodeChallenge(verifier), code_challenge_method: 'S256', ...more,
       });
       let page = await browser.open(url.href, { stopAt: sp.redirectUri });
@@ -89,6 +93,13 @@ export async function startHubForIdp(name, { ports: [port, privatePort], connect
   };
 }
 
+/** Fails unless `passerelle check connector --online` finds nothing wrong with a connector of a running hub, apart from a test's certificate or its lack. */
+export async function checkOnline(hub, connector) {
+  const { out, err } = await runProgram(program, ['check', 'connector', path.join(hub.folder, `connectors/${connector}.toml`), '--config', hub.folder, '--online', '--json']);
+  const { diagnostics } = JSON.parse(out || assert.fail(err));
+  assert.deepEqual(diagnostics.filter(({ name, status }) => name !== 'certificate' && !['ok', 'skipped'].includes(status)), []);
+}
+
 /** Starts a hub with the service provider of a page, whose file is in `files`, and a real identity provider. */
 export async function startHubForSp(name, { files }) {
   const [port, privatePort, idpPort] = await freePorts(3);
@@ -96,10 +107,10 @@ export async function startHubForSp(name, { files }) {
     port: idpPort, clientId: IDP_CLIENT, clientSecret: IDP_SECRET, ordinary: true, redirectUris: [`http://localhost:${port}/api/v2/callback/real`],
     client: { post_logout_redirect_uris: [`http://localhost:${port}/api/v2/session/end/real`] },
   });
-  const real = oidcConnector(idp.issuer, 'scopes = ["openid", "profile", "email"]', { secret: 'client_secret = { file = "real.secret" }' })
+  const real = oidcConnector(idp.issuer, 'scopes = ["openid", "profile", "email", "groups"]', { secret: 'client_secret = { file = "real.secret" }' })
     .replace(/^acr = .*$/m, 'assumed_level = "eidas1"');
   try {
-    const hub = await startHub(name, { port, privatePort, register: '', settings: SETTINGS, sps: [], connectors: { real }, files: { 'real.secret': IDP_SECRET, ...files } });
+    const hub = await startHub(name, { port, privatePort, register: '', settings: SETTINGS, sps: [], connectors: { real }, files: { 'real.secret': IDP_SECRET, ...SCOPES, ...files } });
     return { ...hub, idp, stop: async () => { await hub.stop(); await idp.close(); } };
   } catch (error) {
     await idp.close();
@@ -109,6 +120,8 @@ export async function startHubForSp(name, { files }) {
 
 /** Claims of the user who signs in by `throughHub`. */
 export const JANE = { name: 'Jane Marie Doe', email: 'jane@people.example', preferred_username: 'jane' };
+/** Jane's groups, which a service provider with the scope `groups` receives. */
+export const GROUPS_OF_JANE = ['editors', 'staff'];
 
 /** Deletes the hub's cookies in a browser. The session at the identity provider remains. */
 export function deleteHubCookies(browser) {
@@ -116,14 +129,18 @@ export function deleteHubCookies(browser) {
 }
 
 /** Signs Jane in from the hub's choice page. Returns the page of the service provider, or the redirect to `stopAt`. */
-export async function signInThroughHub(browser, choice, stopAt) {
-  const login = await chooseProvider(browser, choice, 'real', stopAt);
-  return browser.submit(login, { values: { login: 'jane', password: 'any' }, stopAt });
+export async function signInThroughHub(browser, choice, stopAt, login = 'jane') {
+  const page = await chooseProvider(browser, choice, 'real', stopAt);
+  return browser.submit(page, { values: { login, password: 'any' }, stopAt });
 }
 
 /** Signs out from the service provider's address, and confirms at the identity provider. */
 export const signOutThroughHub = async (browser, address, stopAt) =>
   browser.submit(await browser.open(address, { stopAt }), { pick: (form) => form.action.includes('/session/end'), values: { logout: 'yes' }, stopAt });
+
+/** Signs out at the hub itself, which then informs its service providers. */
+export const signOutAtHub = async (browser, hub) =>
+  browser.submit(await browser.open(`${hub.issuer}/session/end`), { pick: (form) => form.action.endsWith('/session/end/confirm'), values: { logout: 'yes' } });
 
 /** Creates a folder for a product's configuration. Node.js programs in it find the packages of the tests. */
 export function createFolder(files) {
@@ -144,6 +161,11 @@ export function findProgram(program) {
 
 /** Returns the reason to skip a test that needs `program`, or false. `how` says how to install it. */
 export const skipWithout = (program, how) => (findProgram(program) ? false : `${program} is not there. ${how} Found on the PATH, or in the folder that RECIPE_PRODUCTS names.`);
+
+/** The interpreter of a product that PyPI has: tests/install makes an environment of recipes/NAME/requirements.txt with TESTS=all. */
+export const productPython = (name) => findProgram(`${name}/bin/python`);
+/** Returns the reason to skip a test of such a product, or false. */
+export const skipWithoutPython = (name) => (productPython(name) ? skipUnlessAll : `${name} is not there: TESTS=all tests/install peers installs it.`);
 
 // Uses the installed Go toolchain and downloads no other.
 export const goEnv = { ...process.env, GOTOOLCHAIN: 'local' };
@@ -174,7 +196,7 @@ export async function runSuccessfully(program, args, options) {
   return out;
 }
 
-/** Starts a product and waits until `ready` (an address) answers. Saves its output in the artifacts. stop() ends it and its children. */
+/** Starts a product and waits until `ready` answers: an address, or a function that returns whether it does. Saves its output in the artifacts. stop() ends it and its children. */
 export async function startProduct(name, program, args, { ready, seconds = 60, ...options }) {
   const log = createWriteStream(path.join(artifacts, `recipe-${name}.log`));
   const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], detached: true, ...options });
@@ -195,7 +217,7 @@ export async function startProduct(name, program, args, { ready, seconds = 60, .
     process.off('exit', orphan);
     log.end();
   };
-  const answers = () => fetch(ready, { redirect: 'manual' }).then((response) => response.status < 500, () => false);
+  const answers = typeof ready === 'function' ? ready : () => fetch(ready, { redirect: 'manual' }).then((response) => response.status < 500, () => false);
   const deadline = performance.now() + seconds * 1000;
   while (!(await answers())) {
     if (ended !== null || performance.now() > deadline) {
