@@ -1,40 +1,16 @@
-"""Prints the software bill of materials as CycloneDX 1.5, from `cargo metadata`: the crates of the program, their build
-dependencies, and the dependencies between them. Crates that only tests need are not included."""
+"""Prints the software bill of materials as CycloneDX 1.5: the crates of the program, their build dependencies, and the
+dependencies between them."""
 
 import json
 import os
-import subprocess
 import uuid
 from datetime import datetime, timezone
 
-host = next(
-    line.removeprefix("host: ")
-    for line in subprocess.run(["rustc", "-vV"], check=True, capture_output=True, text=True).stdout.splitlines()
-    if line.startswith("host: ")
-)
-metadata = json.loads(
-    subprocess.run(
-        ["cargo", "metadata", "--locked", "--format-version", "1", "--filter-platform", host], check=True, capture_output=True
-    ).stdout
-)
-# What `cargo metadata` resolves has the features that tests turn on; what `cargo tree` prints is what the program is built from.
-tree = subprocess.run(
-    ["cargo", "tree", "--locked", "--edges", "no-dev", "--prefix", "none", "--format", "{p}"], check=True, capture_output=True, text=True
-).stdout
-built = {tuple(line.split(" ")[:2]) for line in tree.splitlines() if line}
-packages = {package["id"]: package for package in metadata["packages"]}
-nodes = {node["id"]: node for node in metadata["resolve"]["nodes"]}
-root = metadata["resolve"]["root"]
+from program_crates import dependencies, license_expression, packages, reached_crates, root
 
 with open("Cargo.lock", encoding="utf-8") as lock:
     blocks = [dict(line.split(" = ", 1) for line in block.splitlines() if " = " in line) for block in lock.read().split("[[package]]")]
 checksums = {(b["name"].strip('"'), b["version"].strip('"')): b["checksum"].strip('"') for b in blocks if "checksum" in b}
-
-
-def dependencies(identifier):
-    """Returns the crates that a crate depends on, without those of its tests."""
-    names = [d["pkg"] for d in nodes[identifier]["deps"] if any(kind["kind"] != "dev" for kind in d["dep_kinds"])]
-    return [name for name in names if (packages[name]["name"], f"v{packages[name]['version']}") in built]
 
 
 def reference(identifier):
@@ -50,20 +26,14 @@ def component(identifier):
         "version": package["version"],
         "purl": reference(identifier),
     }
-    if package["license"]:
-        entry["licenses"] = [{"expression": package["license"].replace("/", " OR ")}]
+    if expression := license_expression(package):
+        entry["licenses"] = [{"expression": expression}]
     if checksum := checksums.get((package["name"], package["version"])):
         entry["hashes"] = [{"alg": "SHA-256", "content": checksum}]
     return entry
 
 
-reached, waiting = set(), [root]
-while waiting:
-    identifier = waiting.pop()
-    if identifier not in reached:
-        reached.add(identifier)
-        waiting += dependencies(identifier)
-ordered = sorted(reached, key=reference)
+ordered = sorted(reached_crates(), key=reference)
 bom = {
     "bomFormat": "CycloneDX",
     "specVersion": "1.5",
