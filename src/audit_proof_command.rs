@@ -48,8 +48,7 @@ fn parse_support_id(typed: &str) -> Result<SupportId, String> {
 }
 
 fn parse_event(name: &str) -> Result<String, String> {
-    let is_known = EventKind::ALL.iter().any(|kind| kind.as_str() == name);
-    let known = is_known.then(|| name.to_owned());
+    let known = EventKind::find(name).map(|_| name.to_owned());
     known.ok_or_else(|| "is no audit event; docs/audit.md lists them".to_owned())
 }
 

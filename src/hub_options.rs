@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use passerelle_config::command_settings::AdminAccess;
+use passerelle_server::KINDS;
 use passerelle_server::admin_client::{AdminClient, AdminClientError};
 use passerelle_settings::{Diagnostic, Environment};
 
@@ -43,14 +44,14 @@ impl HubOptions {
         let unusable = |problems: Vec<Diagnostic>| self.unusable_settings(&problems);
         let private = self.private.as_deref();
         let Some(file) = &self.token_file else {
-            let access = AdminAccess::read(&self.config, &environment).map_err(unusable)?;
+            let access = AdminAccess::read(&self.config, &environment, KINDS).map_err(unusable)?;
             return Ok(AdminClient::new(access, private)?);
         };
         let url = if let Some(private) = private {
             // An invalid passerelle.toml must not prevent an emergency block.
             private.to_owned()
         } else {
-            let address = AdminAccess::read_address(&self.config, &environment);
+            let address = AdminAccess::read_address(&self.config, &environment, KINDS);
             AdminClient::listener_url(address.map_err(unusable)?)?
         };
         Ok(AdminClient::with_token_file(url, file)?)

@@ -14,6 +14,7 @@ use passerelle_jose::keyfiles::{
 };
 use passerelle_jose::keyring::{DEFAULT_ROTATION_LEAD, JWKS_MAX_AGE, KeyState};
 use passerelle_protocol::env::{Env, Timestamp};
+use passerelle_server::KINDS;
 use passerelle_server::admin_client::AdminClient;
 use passerelle_server::key_device::HubKeyDevices;
 use passerelle_settings::{Diagnostic, Environment};
@@ -209,7 +210,7 @@ impl RotateArguments {
     fn run(self, env: &Env) -> CommandResult {
         let config = config_folder(self.config, self.dir.as_deref());
         let access = |folder: &PathBuf| {
-            let read = AdminAccess::read(folder, &Environment::from_process());
+            let read = AdminAccess::read(folder, &Environment::from_process(), KINDS);
             read.map_err(|problems| unusable(folder, &problems))
         };
         let access = config.as_ref().map(access).transpose()?;
@@ -250,7 +251,7 @@ fn open_keys(
     config: Option<&Path>,
     dir: Option<PathBuf>,
 ) -> Result<(PathBuf, HubKeyDevices), String> {
-    let read = |folder| KeySettings::read(folder, &Environment::from_process());
+    let read = |folder| KeySettings::read(folder, &Environment::from_process(), KINDS);
     let settings =
         config.map(|folder| read(folder).map_err(|problems| unusable(folder, &problems)));
     let settings = settings.transpose()?;
@@ -265,15 +266,17 @@ fn open_keys(
 fn listed_folder(config: Option<&Path>, dir: Option<PathBuf>) -> Result<PathBuf, String> {
     match (dir, config) {
         (Some(dir), _) => Ok(dir),
-        (None, Some(folder)) => KeySettings::read_folder(folder, &Environment::from_process())
-            .map_err(|problems| unusable(folder, &problems)),
+        (None, Some(folder)) => {
+            KeySettings::read_folder(folder, &Environment::from_process(), KINDS)
+                .map_err(|problems| unusable(folder, &problems))
+        }
         (None, None) => Ok("config/keys".into()),
     }
 }
 
 /// Returns a folder whose keys are listed: its devices are not called.
 pub fn open_listed_keys<'a>(config: Option<&Path>, dir: &'a Path) -> Result<KeyFolder<'a>, String> {
-    let read = |folder| KeySettings::read_passphrase(folder, &Environment::from_process());
+    let read = |folder| KeySettings::read_passphrase(folder, &Environment::from_process(), KINDS);
     let passphrase =
         config.map(|folder| read(folder).map_err(|problems| unusable(folder, &problems)));
     let passphrase = passphrase.transpose()?.flatten().map(KeyPassphrase::new).map(Arc::new);

@@ -235,6 +235,7 @@ const EXIT_FAILURE: u8 = 1;
 const EXIT_USAGE: u8 = 64;
 
 fn main() -> ExitCode {
+    passerelle_server::install_extensions();
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => {

@@ -38,7 +38,6 @@ impl ErrorsCommand {
     /// # Errors
     /// Returns an error if the code is not in the catalogue.
     pub fn run(self) -> CommandResult {
-        passerelle_server::install_extensions();
         let unknown = |code: &str| {
             format!("{code} is not an error code of this version: `passerelle errors` lists all")
         };

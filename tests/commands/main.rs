@@ -16,7 +16,6 @@ mod confinement;
 mod connector_check;
 mod connector_kind;
 mod encrypted_keys;
-mod extension;
 mod folder;
 mod idp;
 mod init;

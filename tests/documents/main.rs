@@ -10,6 +10,7 @@
     reason = "a test fails by panicking"
 )]
 
+mod audit_log;
 mod certification;
 mod cryptography;
 mod dashboards;

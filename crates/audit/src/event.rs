@@ -4,13 +4,15 @@
 //! tokens, secrets, codes and IP addresses can't enter a line by themselves. Logins and sessions appear as hashes. [`Event::detail`] is kept for the
 //! admin console and never written.
 
+mod extension;
 mod values;
 
 use std::borrow::Cow;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
+pub use self::extension::ExtensionEvent;
 pub use self::values::{AuditKeyPurpose, ConfigChange};
 pub(super) use self::values::{Pseudonym, RareFields};
 use self::values::{serialize_login, serialize_session};
@@ -24,31 +26,36 @@ use passerelle_protocol::ids::{ClientId, ConnectorId, InteractionHash, Subject, 
 macro_rules! events {
     ($($variant:ident $name:literal [$($field:ident)*] $doc:literal;)*) => {
         /// Kind of an audit event. Released names never change or get another meaning.
-        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, JsonSchema)]
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
         pub enum EventKind {
-            $(#[doc = $doc] #[serde(rename = $name)] $variant,)*
+            $(#[doc = $doc] $variant,)*
+            /// An event of an optional crate.
+            Extension(&'static ExtensionEvent),
         }
 
         impl EventKind {
-            /// All events.
-            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
+            /// Every event without those of optional crates.
+            const BUILT_IN: &'static [Self] = &[$(Self::$variant,)*];
 
             /// Returns the name in the log.
             #[must_use]
             pub const fn as_str(self) -> &'static str {
-                match self { $(Self::$variant => $name,)* }
+                match self { $(Self::$variant => $name,)* Self::Extension(event) => event.name }
             }
 
             /// Returns the meaning of the event, in a sentence.
             #[must_use]
             pub const fn meaning(self) -> &'static str {
-                match self { $(Self::$variant => $doc,)* }
+                match self { $(Self::$variant => $doc,)* Self::Extension(event) => event.meaning }
             }
 
             /// Returns the fields that a line of this event may have, besides those of every line.
             #[must_use]
             pub const fn fields(self) -> &'static [&'static str] {
-                match self { $(Self::$variant => &[$(stringify!($field),)*],)* }
+                match self {
+                    $(Self::$variant => &[$(stringify!($field),)*],)*
+                    Self::Extension(event) => event.fields,
+                }
             }
         }
     };
@@ -263,6 +270,7 @@ impl Event {
             | EventKind::RegistrationRefused
             | EventKind::AdminRefused => true,
             EventKind::CallbackRefused | EventKind::StepRefused => self.login.is_none(),
+            EventKind::Extension(event) => event.is_unauthenticated,
             _ => false,
         }
     }

@@ -53,10 +53,10 @@ mod tests;
 
 use std::sync::Arc;
 
-pub use event::{Event, EventKind};
+pub use event::{Event, EventKind, ExtensionEvent};
 pub use queue::WhenFull;
 pub use recent::RecentEvents;
-pub use schema::{SCHEMA, schema, write_schema};
+pub use schema::{SCHEMA, rendered_schema, schema, write_schema};
 pub use writer::{Sink, WriterConfig};
 
 use passerelle_protocol::catalogue::ErrorCode;

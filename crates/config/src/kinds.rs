@@ -1,16 +1,22 @@
-//! Defines what a kind of store or register contributes to the configuration: the shape of its
-//! table, its rules and its secrets. The program hands in its [`Kinds`]; for those of connectors
-//! see [`ConnectorKindFormat`].
+//! Defines what a kind of store or register, or an optional crate, contributes to the
+//! configuration: the shape of its table, its rules and its secrets. The program hands in its
+//! [`Kinds`]; for those of connectors see [`ConnectorKindFormat`].
 //!
 //! The settings file names the kind by the key of its table: `[store.<name>]`,
 //! `[register.<name>]`.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use super::model::{RegisterConfig, Settings, StoreConfig};
+use super::validation::consistency;
+use super::validation::scopes::ScopeTables;
 use passerelle_connector::kind_settings::ConnectorKindFormat;
-use passerelle_extension::Extension;
-use passerelle_settings::{ConfiguredTable, FileCheck, KindTable, SecretContext, TableKind};
+use passerelle_extension::{Extension, OtherSettings, SettingsTable};
+use passerelle_settings::{
+    ConfiguredTable, Diagnostic, FileCheck, KindTable, SecretContext, SourceFile, TableKind,
+};
 
 /// The kinds of stores, registers and connectors that a program knows, and its extensions.
 #[derive(Clone, Copy, Default)]
@@ -30,13 +36,31 @@ impl Kinds {
     pub(super) fn install_extensions(self) {
         self.extensions.iter().for_each(Extension::install);
     }
+
+    /// Returns the tables of the extensions.
+    pub(super) fn extension_tables(self) -> impl Iterator<Item = SettingsTable> {
+        self.extensions.iter().filter_map(|extension| extension.table)
+    }
+
+    /// Deserializes the settings file, without the tables of the extensions.
+    pub(super) fn read_settings(
+        self,
+        source: &SourceFile,
+        schema: impl FnOnce() -> Value,
+        problems: &mut Vec<Diagnostic>,
+    ) -> Option<Settings> {
+        let tables = self.extension_tables().map(|table| table.kind.name);
+        source.without_keys(tables).deserialize_at(&[], schema, problems)
+    }
 }
 
-/// The tables of the settings file whose kind the program chooses.
+/// The tables of the settings file that the crates of the program define.
 #[derive(Clone, Default, Debug)]
 pub(super) struct KindTables {
     pub store: Option<ConfiguredTable>,
     pub register: Option<ConfiguredTable>,
+    /// Those of the extensions, by name.
+    pub extensions: BTreeMap<&'static str, ConfiguredTable>,
 }
 
 impl KindTables {
@@ -45,6 +69,7 @@ impl KindTables {
         let to_table = |kind: &ConfiguredTable| kind.to_table();
         settings.store = self.store.as_ref().map(to_table).map(StoreConfig);
         settings.register = self.register.as_ref().map(to_table).map(RegisterConfig);
+        settings.extensions = self.extensions.values().flat_map(to_table).collect();
     }
 
     /// Reads the tables. `schema` is that of the settings file.
@@ -56,9 +81,44 @@ impl KindTables {
     ) -> Self {
         let mut load = |table, kinds: &[TableKind]| {
             let kind = chosen_kind(check, table, kinds)?;
-            (kind.load)(&mut KindTable::new(check, [table, kind.name], schema, *context))
+            (kind.load)(&mut KindTable::new(check, &[table, kind.name], schema, *context))
         };
-        Self { store: load("store", kinds.stores), register: load("register", kinds.registers) }
+        let (store, register) = (load("store", kinds.stores), load("register", kinds.registers));
+        let mut load = |TableKind { name, load, .. }| {
+            let configured = check
+                .source
+                .has_key(name)
+                .then(|| load(&mut KindTable::new(check, &[name], schema, *context)));
+            Some((name, configured??))
+        };
+        let tables = kinds.extension_tables().filter_map(|table| load(table.kind));
+        Self { extensions: tables.collect(), store, register }
+    }
+
+    /// Checks the tables of the extensions against the other settings and, unless they are invalid,
+    /// the scope tables.
+    pub(super) fn check_extensions(
+        &self,
+        check: &mut FileCheck<'_>,
+        kinds: Kinds,
+        settings: &Settings,
+        scopes: Option<&ScopeTables>,
+    ) {
+        let other = OtherSettings {
+            platform: settings.platform,
+            is_sandbox: settings.sandbox,
+            check_scopes: &|check, granted, rules| {
+                let table = scopes.map(|tables| tables.named(rules));
+                if let Some(table) = table {
+                    consistency::check_scopes_are_known(check, granted, table);
+                }
+            },
+        };
+        for SettingsTable { kind, check: check_table } in kinds.extension_tables() {
+            if let Some(table) = self.extensions.get(kind.name) {
+                check_table(table, &other, &mut check.table(kind.name));
+            }
+        }
     }
 }
 

@@ -84,6 +84,8 @@ pub struct LoadedConfig {
     pub startup_diagnostics: Vec<Diagnostic>,
     /// The optional crates of the program.
     pub extensions: &'static [Extension],
+    /// Their tables, by name, with their secrets.
+    pub extension_tables: BTreeMap<&'static str, ConfiguredTable>,
 }
 
 /// Reads and checks the configuration in `folder`, whose tables may be of these kinds.
@@ -130,8 +132,8 @@ fn load_all_files(
         .map_err(|problem| problems.push(problem))
         .ok()
         .map(|source| apply_environment(source, environment, &schema, problems));
-    let settings: Option<Settings> =
-        main.as_ref().and_then(|source| source.deserialize_at(&[], || schema.clone(), problems));
+    let settings =
+        main.as_ref().and_then(|main| kinds.read_settings(main, || schema.clone(), problems));
     let declarations = settings.as_ref().map(Declarations::from_settings);
     let parsed = ParsedFiles::read(folder, declarations.as_ref(), problems);
     let named = main.as_ref().zip(settings.as_ref());
@@ -157,6 +159,11 @@ fn load_all_files(
             KindTables::load(&mut FileCheck::new(source, problems), kinds, &schema, &context)
         })
         .unwrap_or_default();
+    if let Some((source, settings)) = named {
+        let scopes = parsed.scopes.as_ref().map(|(_, tables)| tables);
+        let mut check = FileCheck::new(source, problems);
+        tables.check_extensions(&mut check, kinds, settings, scopes);
+    }
     let checked = main.as_ref().zip(settings).and_then(|(source, settings)| {
         settings::check_settings(&mut FileCheck::new(source, problems), settings, kinds, &context)
     });
@@ -190,13 +197,21 @@ fn load_all_files(
     let files = clients.with_connectors(connectors?)?;
     let mut checked = checked?;
     tables.copy_into(&mut checked.settings);
-    let KindTables { store, register } = tables;
+    let KindTables { store, register, extensions: extension_tables } = tables;
     let load_context = load_context(&context, kinds, &checked);
     let loaded = assemble(load_context, checked, files, theme?, warnings)
         .map_err(|problem| problems.push(problem))
         .ok()?;
     let extensions = kinds.extensions;
-    Some(LoadedConfig { register, store, exposed_secrets, certificates, extensions, ..loaded })
+    Some(LoadedConfig {
+        register,
+        store,
+        exposed_secrets,
+        certificates,
+        extensions,
+        extension_tables,
+        ..loaded
+    })
 }
 
 /// Returns the warnings about the files of service providers and of connectors.
@@ -307,6 +322,7 @@ fn assemble(
     let issuer = format!("{}{}", settings.base_url, path::ISSUER);
     Ok(LoadedConfig {
         extensions: &[],
+        extension_tables: BTreeMap::new(),
         settings,
         base_url,
         issuer,
@@ -423,6 +439,12 @@ fn missing_entry_warnings(
 }
 
 impl LoadedConfig {
+    /// Returns the table of an optional crate.
+    #[must_use]
+    pub fn extension_table(&self, extension: &Extension) -> Option<&ConfiguredTable> {
+        self.extension_tables.get(extension.table?.kind.name)
+    }
+
     /// Returns the federation of this configuration.
     #[must_use]
     pub fn build_federation(&self) -> Federation {

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::kinds::Kinds;
 use crate::model::{DataProviderFile, ScopesFile, ServiceProviderFile, Settings};
 use passerelle_connector::kind_settings::connector_schema;
+use passerelle_extension::SettingsTable;
 use passerelle_federation::notices::NoticesFile;
 use passerelle_settings::TableKind;
 use passerelle_settings::schema_node::{self, schema_for};
@@ -17,6 +18,13 @@ use passerelle_web::theme::ThemeFile;
 pub fn settings_schema(kinds: Kinds) -> Value {
     let mut generator = schema_node::generator();
     let mut schema = generator.root_schema_for::<Settings>().to_value();
+    for SettingsTable { kind, .. } in kinds.extension_tables() {
+        let mut table = (kind.schema)(&mut generator);
+        table.insert("description".to_owned(), kind.summary.into());
+        if let Some(Value::Object(keys)) = schema.pointer_mut("/properties") {
+            keys.insert(kind.name.to_owned(), table.to_value());
+        }
+    }
     let mut variants = |kinds: &[TableKind]| {
         let variant = |kind: &TableKind| {
             json!({

@@ -10,9 +10,14 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
+use passerelle_audit::EventKind;
 use passerelle_grants::HubCore;
 use passerelle_localization::MessageTexts;
+use passerelle_protocol::acr::Platform;
 use passerelle_protocol::catalogue::ErrorCode;
+use passerelle_protocol::ids::Scope;
+use passerelle_protocol::registration::ProtocolRules;
+use passerelle_settings::{ConfiguredTable, FileCheck, TableKind};
 use passerelle_store::{RecordKind, Store, Usage};
 use passerelle_telemetry::{CheckFinding, ExtensionMetric};
 use passerelle_web::endpoint::EndpointList;
@@ -28,7 +33,11 @@ pub struct Extension {
     pub messages: MessageTexts,
     pub metrics: &'static [&'static ExtensionMetric],
     /// Kinds of records, with the capacity of each.
-    pub record_kinds: &'static [(&'static RecordKind, Usage)],
+    pub record_kinds: &'static [(&'static RecordKind, RecordCapacity)],
+    /// Its table of `passerelle.toml`.
+    pub table: Option<SettingsTable>,
+    /// Events of the audit log.
+    pub audit_events: &'static [EventKind],
     /// Routes of the public listener.
     pub endpoints: EndpointList,
     /// Starts what the extension runs in a hub. Called inside an actix system, so that it can spawn
@@ -36,10 +45,33 @@ pub struct Extension {
     pub start: fn(&ExtensionContext<'_>) -> StartedExtension,
 }
 
+/// Returns how many records of a kind there may be. The argument is the table of the extension, if
+/// the file has it.
+pub type RecordCapacity = fn(Option<&ConfiguredTable>) -> Usage;
+
+/// Table of `passerelle.toml`. It is read at the start of a hub only, as the whole file.
+#[derive(Clone, Copy)]
+pub struct SettingsTable {
+    /// Its key and description, and the function that reads it with its defaults and secrets.
+    pub kind: TableKind,
+    /// Reports what doesn't fit the rest of the configuration. Keys are relative to the table.
+    pub check: fn(&ConfiguredTable, &OtherSettings<'_>, &mut FileCheck<'_>),
+}
+
+/// The rest of the configuration, for the check of a table.
+pub struct OtherSettings<'a> {
+    pub platform: Platform,
+    pub is_sandbox: bool,
+    /// Reports each scope of the key `scopes` that the scope table of these rules lacks.
+    pub check_scopes: &'a dyn Fn(&mut FileCheck<'_>, &[Scope], ProtocolRules),
+}
+
 /// Parts of the hub that an extension starts with.
 pub struct ExtensionContext<'a> {
     pub core: &'a Arc<HubCore>,
     pub store: &'a Arc<dyn Store>,
+    /// Its table, if the file has it.
+    pub table: Option<&'a ConfiguredTable>,
 }
 
 /// Returns what the operator should know while the extension is degraded, from memory.
@@ -65,16 +97,19 @@ impl Extension {
             messages: &[],
             metrics: &[],
             record_kinds: &[],
+            table: None,
+            audit_events: &[],
             endpoints: Vec::new,
             start: |_| StartedExtension::default(),
         }
     }
 
-    /// Adds its error codes and messages to those of the program. Must precede the reading of a
+    /// Adds its error codes, messages and audit events to those of the program. Must precede the reading of a
     /// configuration or of a record.
     pub fn install(&self) {
         ErrorCode::add_extension(self.error_codes);
         passerelle_localization::add_extension(self.messages);
+        EventKind::add_extension(self.audit_events);
     }
 }
 

@@ -12,6 +12,7 @@
 use std::collections::BTreeSet;
 
 use crate::Extension;
+use passerelle_audit::EventKind;
 use passerelle_localization::{Languages, MessageFile, catalogue};
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_store::RecordKind;
@@ -32,12 +33,27 @@ pub fn check_extension(extension: &Extension) {
         }
     }
     Metrics::with_extensions(extension.metrics).expect("no metric is declared twice");
-    for (kind, usage) in extension.record_kinds {
+    check_audit_events(extension);
+    for (kind, capacity) in extension.record_kinds {
+        let usage = capacity(None);
         let is_taken = RecordKind::HUB_KINDS.iter().any(|known| {
             known.letter == kind.letter || known.name == kind.name || known.pool == kind.pool
         });
         assert!(!is_taken, "{kind:?} collides with a kind of the hub");
         assert!(usage.records > 0 && usage.bytes > 0, "{kind:?} has no room");
+    }
+}
+
+fn check_audit_events(extension: &Extension) {
+    let names: Vec<_> = EventKind::all().iter().map(|event| event.as_str()).collect();
+    let distinct: BTreeSet<&str> = names.iter().copied().collect();
+    assert_eq!(distinct.len(), names.len(), "an audit event is declared twice");
+    let line = passerelle_audit::schema();
+    for event in extension.audit_events {
+        assert!(event.meaning().ends_with('.'), "{event:?} has no sentence");
+        for field in event.fields() {
+            assert!(line["properties"].get(field).is_some(), "{event:?} has `{field}`");
+        }
     }
 }
 

@@ -32,7 +32,7 @@ pub const EXTENSION: Extension = Extension {
     error_codes: error_codes::ALL,
     messages: MESSAGES,
     metrics: &[&PRESENTATIONS],
-    record_kinds: &[(WALLET_REQUEST, WALLET_REQUEST_USAGE)],
+    record_kinds: &[(WALLET_REQUEST, |_| WALLET_REQUEST_USAGE)],
     endpoints: wallet_endpoints,
     ..Extension::new("openid4vp")
 };

@@ -45,6 +45,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use crate::{KINDS, declare_metrics, install_extensions};
+    use passerelle_audit::EventKind;
     use passerelle_localization::catalogue;
     use passerelle_protocol::catalogue::ErrorCode;
     use passerelle_store::RecordKind;
@@ -52,7 +53,7 @@ mod tests {
     use passerelle_web::routes::endpoints;
 
     /// Returns every name in the lists of this program: routes, error codes, texts, metrics, kinds of
-    /// records, and keys of the configuration.
+    /// records, audit events, and keys of the configuration.
     fn generated_lists() -> BTreeSet<String> {
         install_extensions();
         let extensions = KINDS.extensions;
@@ -72,6 +73,7 @@ mod tests {
             .chain(catalogue().message_keys().map(str::to_owned))
             .chain(metrics.declared().iter().map(|metric| metric.name.clone()))
             .chain(record_kinds.map(|kind| kind.name.to_owned()))
+            .chain(EventKind::all().iter().map(|event| event.as_str().to_owned()))
             .chain(keys)
             .collect()
     }

@@ -160,10 +160,12 @@ impl HubServer {
         let reload_interval = Duration::from_secs(settings.limits.reload_seconds);
         let workers = worker_count(settings.limits.workers);
         register::start_refresh(prepared.register.as_ref(), reload_interval);
-        let context = ExtensionContext { core: &core, store: &opened.store };
-        let extensions = loaded.extensions.iter();
-        let extensions =
-            extensions.map(|extension| (extension.name, (extension.start)(&context))).collect();
+        let start = |extension: &Extension| {
+            let table = loaded.extension_table(extension);
+            let context = ExtensionContext { core: &core, store: &opened.store, table };
+            (extension.name, (extension.start)(&context))
+        };
+        let extensions = loaded.extensions.iter().map(start).collect();
         let mut parts = HubParts {
             loaded,
             core,
@@ -281,8 +283,8 @@ pub fn load_usable_config(
     Ok(loaded)
 }
 
-/// Adds the error codes of the optional crates to the catalogue, for commands that read no
-/// configuration.
+/// Adds the error codes, messages and audit events of the optional crates to those of the program, for
+/// commands that read no configuration.
 pub fn install_extensions() {
     kinds::EXTENSIONS.iter().for_each(Extension::install);
 }

@@ -152,6 +152,9 @@ pub(super) fn capacities(loaded: &LoadedConfig) -> Capacities {
         .with_records(RecordKind::UPSTREAM_SESSION, upstream_sessions)
         // One more for their index.
         .with_records(REGISTRATION, registrations * RECORDS_PER_REGISTRATION + 1);
-    let extensions = loaded.extensions.iter().flat_map(|extension| extension.record_kinds);
-    extensions.fold(capacities, |all, (kind, usage)| all.with_usage(kind, *usage))
+    loaded.extensions.iter().fold(capacities, |capacities, extension| {
+        let table = loaded.extension_table(extension);
+        let kinds = extension.record_kinds.iter();
+        kinds.fold(capacities, |all, (kind, capacity)| all.with_usage(kind, capacity(table)))
+    })
 }

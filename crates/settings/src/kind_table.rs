@@ -76,8 +76,8 @@ impl fmt::Debug for ConfiguredTable {
 /// reported at its line.
 pub struct KindTable<'a> {
     check: FileCheck<'a>,
-    /// `["store", "redis"]`.
-    path: [&'a str; 2],
+    /// `["store", "redis"]`, or `["table"]`.
+    path: &'a [&'a str],
     /// Schema of the settings file.
     schema: &'a Value,
     context: SecretContext<'a>,
@@ -88,7 +88,7 @@ impl<'a> KindTable<'a> {
     #[must_use]
     pub fn new(
         settings: &'a mut FileCheck<'_>,
-        path: [&'a str; 2],
+        path: &'a [&'a str],
         schema: &'a Value,
         context: SecretContext<'a>,
     ) -> Self {
@@ -98,7 +98,7 @@ impl<'a> KindTable<'a> {
     /// Deserializes the table. Returns `None` and reports every error if that fails.
     pub fn deserialize<T: DeserializeOwned + JsonSchema + 'static>(&mut self) -> Option<T> {
         let schema = || self.schema.clone();
-        self.check.source.deserialize_at(&self.path, schema, self.check.problems)
+        self.check.source.deserialize_at(self.path, schema, self.check.problems)
     }
 
     /// Returns the table for the program: as operators may see it, and what the store or register
@@ -108,18 +108,22 @@ impl<'a> KindTable<'a> {
         table: &impl Serialize,
         settings: impl Any + Send + Sync,
     ) -> ConfiguredTable {
-        let [_, kind] = self.path;
         // Tables consist of texts, numbers and lists, so this can't fail.
         let table = serde_json::to_value(table).unwrap_or_default();
         ConfiguredTable {
-            table: Map::from_iter([(kind.to_owned(), table)]),
+            table: Map::from_iter([(self.name().to_owned(), table)]),
             settings: Arc::new(settings),
         }
     }
 
+    /// Returns the key of the table.
+    fn name(&self) -> &str {
+        self.path.last().copied().unwrap_or_default()
+    }
+
     /// Reports that the program was built without the kind.
     fn report_missing_feature(&mut self) -> Option<ConfiguredTable> {
-        let [_, kind] = self.path;
+        let kind = self.name();
         let message = format!("needs the Cargo feature `{kind}`, which this program lacks");
         let fix = format!("build it with `cargo build --features {kind}`, or use another kind");
         self.report("", message, fix);

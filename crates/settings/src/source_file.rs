@@ -154,6 +154,17 @@ impl SourceFile {
         named
     }
 
+    /// Returns the file without these top-level keys.
+    #[must_use]
+    pub fn without_keys<'k>(&self, keys: impl IntoIterator<Item = &'k str>) -> Self {
+        let mut rest = self.clone();
+        for key in keys {
+            rest.values.remove(key);
+            rest.overlay.values.remove(key);
+        }
+        rest
+    }
+
     /// Overrides values with environment variables.
     #[must_use]
     pub fn with_overlay(self, overlay: Overlay) -> Self {
@@ -199,6 +210,12 @@ impl SourceFile {
     #[must_use]
     pub fn text_at(&self, key: &str) -> Option<&str> {
         self.overlay.values.get(key).or_else(|| self.values.get(key))?.as_str()
+    }
+
+    /// Returns true if the top-level key is in the file or in its overlay.
+    #[must_use]
+    pub fn has_key(&self, key: &str) -> bool {
+        self.values.contains_key(key) || self.overlay.values.contains_key(key)
     }
 
     /// Returns the number of keys in a top-level table. An enum written as a table must have
@@ -341,7 +358,11 @@ impl SourceFile {
         let kind = node.map_or("another kind of value", |node| node.kind().description());
         match fault {
             Fault::UnknownField(written, known) => {
-                let fix = closest_word(written, known).map_or_else(
+                // The tables of optional crates are in the schema only.
+                let more = if path.len() == 1 { schema.keys() } else { Vec::new() };
+                let more = more.into_iter().filter(|key| !known.contains(key));
+                let known: Vec<&str> = known.iter().copied().chain(more).collect();
+                let fix = closest_word(written, &known).map_or_else(
                     || format!("remove it, or use one of: {}", known.join(", ")),
                     |meant| format!("did you mean `{meant}`? If not, remove it"),
                 );

@@ -8,6 +8,7 @@
 
 pub mod fuzz_targets;
 pub mod harness;
+pub mod visitors_book;
 
 pub use passerelle_connector::testing::{connectors, fake_idp};
 pub use passerelle_egress::testing::fake_server;

@@ -70,8 +70,8 @@ mod tests {
 
     #[test]
     fn every_event_is_a_sentence() {
-        for event in EventKind::ALL {
-            let words = describe_event(*event);
+        for event in EventKind::all() {
+            let words = describe_event(event);
             assert!(words.ends_with('.') || words.contains('`'), "{}: {words}", event.as_str());
         }
         assert_eq!(describe_state("awaiting_callback"), "at the identity provider");

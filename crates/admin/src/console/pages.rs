@@ -329,8 +329,10 @@ impl LoginTemplate<'_> {
 impl EventView {
     /// Returns what happened, in plain words.
     fn describe_event(&self) -> &str {
-        let kind = EventKind::ALL.iter().find(|kind| kind.as_str() == self.event);
-        kind.map_or(self.meaning.as_str(), |kind| descriptions::describe_event(*kind))
+        match EventKind::find(&self.event) {
+            Some(kind) => descriptions::describe_event(kind),
+            None => &self.meaning,
+        }
     }
 }
 

@@ -11,7 +11,6 @@ use super::{
     LoadedConfig, assemble, file_warnings, load_config, load_context, reloadable_files, settings,
 };
 use crate::kinds::{KindTables, Kinds};
-use crate::model::Settings;
 use crate::schema::settings_schema;
 use crate::validation::certificate_expiry::certificate_expiries;
 use crate::validation::declarations::Declarations;
@@ -70,8 +69,9 @@ fn load_valid_files(
     let UsableSettings { context, checked, scopes, tables } =
         load_settings(folder, environment, kinds, fatal)?;
     let loaded = assemble_valid_files(context, checked, scopes, fatal)?;
-    let KindTables { store, register } = tables;
-    Some(LoadedConfig { register, store, extensions: kinds.extensions, ..loaded })
+    let KindTables { store, register, extensions: extension_tables } = tables;
+    let extensions = kinds.extensions;
+    Some(LoadedConfig { register, store, extensions, extension_tables, ..loaded })
 }
 
 /// The settings and the scope tables, checked.
@@ -94,13 +94,15 @@ fn load_settings(
         .map_err(|problem| fatal.push(problem))
         .ok()?;
     let source = apply_environment(source, environment, &schema, fatal);
-    let settings: Settings = source.deserialize_at(&[], || schema.clone(), fatal)?;
+    let settings = kinds.read_settings(&source, || schema.clone(), fatal)?;
     let declarations = Declarations::from_settings(&settings);
     let rules = settings.secret_rules(&source, folder);
     let context =
         SecretContext { folder, environment, secrets: &rules, owner: SecretOwner::Settings };
     let mut check = FileCheck::new(&source, fatal);
     let tables = KindTables::load(&mut check, kinds, &schema, &context);
+    // As for service providers, a scope that is missing does not prevent a start.
+    tables.check_extensions(&mut check, kinds, &settings, None);
     let mut checked = settings::check_settings(&mut check, settings, kinds, &context)?;
     let scopes =
         scopes::load_scopes(&folder.join("scopes.toml"), Some(&declarations.claims), fatal)?;

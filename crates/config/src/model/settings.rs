@@ -178,6 +178,10 @@ pub struct Settings {
     /// lists them (docs/levels.md).
     #[serde(default)]
     pub level_names: BTreeMap<String, LevelNameDeclaration>,
+    /// The tables of the optional crates, as operators may see them.
+    #[serde(flatten, skip_deserializing)]
+    #[schemars(skip)]
+    pub extensions: serde_json::Map<String, serde_json::Value>,
 }
 
 impl Settings {

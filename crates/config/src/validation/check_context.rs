@@ -99,7 +99,7 @@ impl CheckContext {
             settings.as_ref().map(|(settings, _)| Declarations::from_settings(settings));
         let claims = declarations.as_ref().map(|declarations| &*declarations.claims);
         let scopes = scopes::load_scopes(&folder.join("scopes.toml"), claims, &mut problems);
-        let read_passphrase = |_| KeySettings::read_passphrase(folder, environment);
+        let read_passphrase = |_| KeySettings::read_passphrase(folder, environment, kinds);
         let key_passphrase = settings.as_ref().map_or(Ok(None), read_passphrase);
         let key_passphrase = key_passphrase.unwrap_or_else(|faults| {
             problems.extend(faults);
@@ -219,8 +219,9 @@ fn load_settings(
     let main = SourceFile::read(&folder.join("passerelle.toml"))
         .map_err(|problem| problems.push(problem))
         .ok()?;
-    let main = apply_environment(main, environment, &settings_schema(kinds), problems);
-    let settings: Settings = main.deserialize(problems)?;
+    let schema = settings_schema(kinds);
+    let main = apply_environment(main, environment, &schema, problems);
+    let settings = kinds.read_settings(&main, || schema, problems)?;
     let secrets = settings.secret_rules(&main, folder);
     Some((settings, secrets))
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::private_keys::{self, PrivateKeyAccess, check_private_keys};
+use crate::kinds::Kinds;
 use crate::model::Settings;
 use passerelle_admin::operator_accounts::resolve_token;
 use passerelle_admin::settings::PrivateListener;
@@ -31,9 +32,13 @@ impl KeySettings {
     ///
     /// # Errors
     /// Returns the problems of the file and of these secrets.
-    pub fn read(folder: &Path, environment: &Environment) -> Result<Self, Vec<Diagnostic>> {
+    pub fn read(
+        folder: &Path,
+        environment: &Environment,
+        kinds: Kinds,
+    ) -> Result<Self, Vec<Diagnostic>> {
         let mut problems = Vec::new();
-        let (source, settings) = read_settings(folder, environment)?;
+        let (source, settings) = read_settings(folder, environment, kinds)?;
         let rules = SecretRules::default();
         let context = settings_context(folder, environment, &rules);
         let private_keys =
@@ -52,8 +57,9 @@ impl KeySettings {
     pub fn read_folder(
         folder: &Path,
         environment: &Environment,
+        kinds: Kinds,
     ) -> Result<PathBuf, Vec<Diagnostic>> {
-        let (_, settings) = read_settings(folder, environment)?;
+        let (_, settings) = read_settings(folder, environment, kinds)?;
         Ok(folder.join(&settings.keys))
     }
 
@@ -64,8 +70,9 @@ impl KeySettings {
     pub fn read_passphrase(
         folder: &Path,
         environment: &Environment,
+        kinds: Kinds,
     ) -> Result<Option<Secret<String>>, Vec<Diagnostic>> {
-        let (source, settings) = read_settings(folder, environment)?;
+        let (source, settings) = read_settings(folder, environment, kinds)?;
         let rules = SecretRules::default();
         let context = settings_context(folder, environment, &rules);
         private_keys::read_passphrase(&source, &settings, &context).map_err(|problem| vec![problem])
@@ -92,8 +99,9 @@ impl AdminAccess {
     pub fn read_address(
         folder: &Path,
         environment: &Environment,
+        kinds: Kinds,
     ) -> Result<SocketAddr, Vec<Diagnostic>> {
-        let (_, settings) = read_settings(folder, environment)?;
+        let (_, settings) = read_settings(folder, environment, kinds)?;
         Ok(local_address(settings.private.listen))
     }
 
@@ -101,8 +109,12 @@ impl AdminAccess {
     ///
     /// # Errors
     /// Returns the problems of the file and the token.
-    pub fn read(folder: &Path, environment: &Environment) -> Result<Self, Vec<Diagnostic>> {
-        let (source, settings) = read_settings(folder, environment)?;
+    pub fn read(
+        folder: &Path,
+        environment: &Environment,
+        kinds: Kinds,
+    ) -> Result<Self, Vec<Diagnostic>> {
+        let (source, settings) = read_settings(folder, environment, kinds)?;
         let rules = SecretRules::default();
         let context = settings_context(folder, environment, &rules);
         let admin_token = read_admin_token(&source, &settings.private, &context)
@@ -118,14 +130,15 @@ impl AdminAccess {
 fn read_settings(
     folder: &Path,
     environment: &Environment,
+    kinds: Kinds,
 ) -> Result<(SourceFile, Settings), Vec<Diagnostic>> {
     let source =
         SourceFile::read(&folder.join("passerelle.toml")).map_err(|problem| vec![problem])?;
-    // Ignores invalid variables, and those of stores and registers.
+    // Ignores invalid variables, and those of stores, registers and optional crates.
     let schema = schema_node::schema_for::<Settings>();
     let source = apply_environment(source, environment, &schema, &mut Vec::new());
     let mut problems = Vec::new();
-    match source.deserialize::<Settings>(&mut problems) {
+    match kinds.read_settings(&source, || schema, &mut problems) {
         Some(settings) => Ok((source, settings)),
         None => Err(problems),
     }

@@ -17,12 +17,13 @@ use actix_web::web::Data;
 use actix_web::{App, HttpResponse};
 use passerelle_admin::readiness::{CheckFinding, Readiness};
 use passerelle_config::LoadedConfig;
+use passerelle_config::kinds::Kinds;
 use passerelle_federation::Federation;
 use passerelle_grants::client_keys::KeyDirectory;
 use passerelle_protocol::env::{Clock as _, Env, Timestamp};
 use passerelle_protocol::testing::env::{ManualClock, SeededEntropy};
 use passerelle_server::{HubServer, ProgramDeps, Reload};
-use passerelle_settings::Environment;
+use passerelle_settings::{Diagnostic, Environment};
 use passerelle_telemetry::Metrics;
 use passerelle_telemetry::trace::Tracer;
 use passerelle_web::{Hub, routes};
@@ -67,6 +68,24 @@ pub struct TestHub {
     folder: TempDir,
     /// The private listener and readiness of this hub, or of each of several.
     private_listeners: Vec<PrivateListener>,
+}
+
+/// Returns the time at which a hub starts. Its keys were created at the system clock's time; a day later
+/// all of them sign.
+fn tomorrow() -> Timestamp {
+    Env::system().now() + Duration::from_secs(24 * 3600)
+}
+
+fn environment() -> Environment {
+    [
+        ("SUBJECT_KEY", "a subject key of more than 32 bytes, for ever"),
+        ("CLIENT_SECRET", SECRET),
+        ("ADMIN_TOKEN", ADMIN_TOKEN),
+        ("REDIS_PASSWORD", "of the tests' servers"),
+        ("STORE_KEY", "an encryption key of more than 32 characters"),
+    ]
+    .into_iter()
+    .collect()
 }
 
 /// The private listener and readiness of one hub.
@@ -199,23 +218,27 @@ impl TestHub {
     }
 
     async fn on(folder: TempDir) -> Self {
-        // The keys were created at the system clock's time; a day later all of them sign.
-        Self::on_at(folder, Env::system().now() + Duration::from_secs(24 * 3600)).await
+        Self::on_at(folder, tomorrow()).await
+    }
+
+    /// Starts a hub of a program with these kinds. `settings` are lines added to `passerelle.toml`.
+    ///
+    /// # Errors
+    /// Returns what is wrong with the configuration.
+    pub async fn with_kinds(kinds: Kinds, settings: &str) -> Result<Self, Vec<Diagnostic>> {
+        let folder = TempDir::with_prefix("passerelle-flow-").unwrap();
+        federation::write(folder.path(), settings);
+        let loaded = passerelle_config::load_config(folder.path(), &environment(), kinds)?;
+        Ok(Self::from_config(folder, loaded, tomorrow()).await)
     }
 
     /// Starts a hub with the configuration, the keys and the state of this folder, at this time.
     pub async fn on_at(folder: TempDir, now: Timestamp) -> Self {
-        let environment: Environment = [
-            ("SUBJECT_KEY", "a subject key of more than 32 bytes, for ever"),
-            ("CLIENT_SECRET", SECRET),
-            ("ADMIN_TOKEN", ADMIN_TOKEN),
-            ("REDIS_PASSWORD", "of the tests' servers"),
-            ("STORE_KEY", "an encryption key of more than 32 characters"),
-        ]
-        .into_iter()
-        .collect();
-        let loaded = passerelle_server::load_usable_config(folder.path(), &environment).unwrap();
+        let loaded = passerelle_server::load_usable_config(folder.path(), &environment()).unwrap();
+        Self::from_config(folder, loaded, now).await
+    }
 
+    async fn from_config(folder: TempDir, loaded: LoadedConfig, now: Timestamp) -> Self {
         let clock = Arc::new(ManualClock::at(now));
         let env = Env::new(Arc::clone(&clock) as Arc<_>, Arc::new(SeededEntropy::new(7)));
         let program =
