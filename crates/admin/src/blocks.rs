@@ -128,7 +128,7 @@ impl AdminApi {
 ///
 /// # Errors
 /// `RequestTimeout`, `PayloadTooLarge`, or `AdminMalformed` if the connection closes too early.
-pub(super) async fn read_body(payload: web::Payload) -> Result<web::Bytes, AdminError> {
+pub async fn read_body(payload: web::Payload) -> Result<web::Bytes, AdminError> {
     let body = tokio::time::timeout(BODY_TIMEOUT, payload.to_bytes_limited(MAX_BODY_BYTES)).await;
     let body = body.map_err(|_| ErrorCode::RequestTimeout)?.map_err(|_| {
         let detail = format!("the body is larger than {MAX_BODY_BYTES} bytes");

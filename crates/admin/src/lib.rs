@@ -16,20 +16,21 @@
 
 mod access;
 mod actions;
-mod blocks;
+pub mod blocks;
 mod clients;
 pub mod console;
 mod logins;
 mod operations;
 pub mod operator_accounts;
-mod operators;
+pub mod operators;
 pub mod private_listener;
 pub mod readiness;
 mod refresh_grants;
-mod responses;
+pub mod responses;
 mod sessions;
 pub mod settings;
 
+use std::any::Any;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
@@ -89,9 +90,30 @@ pub struct AdminApi {
     operations: Arc<dyn HubOperations>,
     refresh_tokens: Arc<RefreshTokens>,
     logouts: Logouts,
+    extensions: AdminExtensions,
     auth_failures: AuthFailureLimiter,
     /// Sessions of browsers; absent if there is no token to sign in with.
     sessions: Option<AdminSessions>,
+}
+
+/// Route of an optional crate below `/admin`. To read (GET) needs the role of a viewer, everything else
+/// that of an operator; access is decided before the handler runs.
+#[derive(Clone, Copy, Debug)]
+pub struct AdminEndpoint {
+    /// Path below `/admin`, for example `/clients/{id}`.
+    pub path: &'static str,
+    /// Its methods, as the header `allow` lists them.
+    pub methods: &'static str,
+    /// Adds the handler of each method. A handler finds the operator as `ReqData<AdminRequester>`,
+    /// and the state of its crate by [`AdminApi::extension`].
+    pub add_handlers: fn(Resource) -> Resource,
+}
+
+/// What the optional crates add.
+#[derive(Default)]
+pub struct AdminExtensions {
+    pub endpoints: Vec<&'static [AdminEndpoint]>,
+    pub states: Vec<Arc<dyn Any + Send + Sync>>,
 }
 
 /// Response body of `GET /admin/connectors`.
@@ -112,6 +134,7 @@ impl AdminApi {
         operations: Arc<dyn HubOperations>,
         refresh_tokens: Arc<RefreshTokens>,
         logouts: &Logouts,
+        extensions: AdminExtensions,
     ) -> Self {
         let allowed = FailureLimits {
             failed_authentications: MAX_WRONG_TOKENS_PER_MINUTE,
@@ -126,7 +149,14 @@ impl AdminApi {
             operations,
             refresh_tokens,
             logouts: logouts.clone(),
+            extensions,
         }
+    }
+
+    /// Returns the state of an optional crate; `None` if the hub runs without it.
+    #[must_use]
+    pub fn extension<T: 'static>(&self) -> Option<&T> {
+        self.extensions.states.iter().find_map(|state| state.downcast_ref())
     }
 
     fn check_bearer_token(&self, headers: &HeaderMap) -> Result<AdminRequester, ErrorCode> {
@@ -223,7 +253,7 @@ async fn authenticate(
 
 /// Returns the routes under `/admin`. Access is decided before any handler runs.
 pub fn admin_routes(admin: Arc<AdminApi>) -> impl HttpServiceFactory {
-    let api = Arc::clone(&admin);
+    let (api, endpoints) = (Arc::clone(&admin), admin.extensions.endpoints.concat());
     let authenticated = from_fn(move |request, next| authenticate(Arc::clone(&api), request, next));
     web::scope("/admin")
         .app_data(admin.console.clone())
@@ -239,6 +269,11 @@ pub fn admin_routes(admin: Arc<AdminApi>) -> impl HttpServiceFactory {
         .configure(sessions::configure_routes)
         .configure(clients::configure_routes)
         .configure(actions::configure_actions)
+        .configure(move |config| {
+            for AdminEndpoint { path, methods, add_handlers } in endpoints {
+                config.service(add_handlers(resource(path, methods)));
+            }
+        })
         .service(resource("/sign-in", "POST").post(access::sign_in))
         .service(resource("/sign-out", "POST").post(access::sign_out))
         .configure(crate::console::configure_routes)

@@ -10,6 +10,7 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
+use passerelle_admin::AdminEndpoint;
 use passerelle_audit::EventKind;
 use passerelle_grants::HubCore;
 use passerelle_localization::MessageTexts;
@@ -40,6 +41,8 @@ pub struct Extension {
     pub audit_events: &'static [EventKind],
     /// Routes of the public listener.
     pub endpoints: EndpointList,
+    /// Routes of the private listener, below `/admin`.
+    pub admin_endpoints: &'static [AdminEndpoint],
     /// Starts what the extension runs in a hub. Called inside an actix system, so that it can spawn
     /// tasks; it must not wait.
     pub start: fn(&ExtensionContext<'_>) -> StartedExtension,
@@ -100,6 +103,7 @@ impl Extension {
             table: None,
             audit_events: &[],
             endpoints: Vec::new,
+            admin_endpoints: &[],
             start: |_| StartedExtension::default(),
         }
     }

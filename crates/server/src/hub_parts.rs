@@ -26,7 +26,7 @@ use super::store::capacities;
 use super::{audit_log, metrics_sampler};
 use passerelle_admin::console::AdminConsole;
 use passerelle_admin::readiness::Readiness;
-use passerelle_admin::{AdminApi, AdminCredentials};
+use passerelle_admin::{AdminApi, AdminCredentials, AdminExtensions};
 use passerelle_audit::recent::RecentEvents;
 use passerelle_audit::settings::AuditSink;
 use passerelle_config::LoadedConfig;
@@ -302,7 +302,12 @@ impl HubParts<'_> {
         };
         let tokens = AdminCredentials::new(self.loaded.admin_token.as_ref(), access);
         let (console, operations) = (self.console(hub, readiness)?, Arc::new(operations));
-        let admin = AdminApi::new(console, tokens, operations, refresh_tokens, &hub.logouts);
+        let extensions = AdminExtensions {
+            endpoints: self.loaded.extensions.iter().map(|one| one.admin_endpoints).collect(),
+            states: hub.extension_states.clone(),
+        };
+        let logouts = &hub.logouts;
+        let admin = AdminApi::new(console, tokens, operations, refresh_tokens, logouts, extensions);
         Ok(Arc::new(admin))
     }
 

@@ -59,6 +59,7 @@ mod tests {
         let extensions = KINDS.extensions;
         let lists: Vec<_> = extensions.iter().map(|extension| extension.endpoints).collect();
         let routes = endpoints(SandboxRoutes::On, &lists);
+        let admin_endpoints = extensions.iter().flat_map(|extension| extension.admin_endpoints);
         let metrics = declare_metrics(extensions).unwrap();
         let record_kinds = extensions.iter().flat_map(|extension| extension.record_kinds);
         let record_kinds =
@@ -69,6 +70,7 @@ mod tests {
         routes
             .iter()
             .map(|endpoint| endpoint.row.path.to_owned())
+            .chain(admin_endpoints.map(|endpoint| format!("/admin{}", endpoint.path)))
             .chain(codes.iter().map(|code| code.entry().code.to_owned()))
             .chain(catalogue().message_keys().map(str::to_owned))
             .chain(metrics.declared().iter().map(|metric| metric.name.clone()))

@@ -5,6 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use actix_web::HttpResponse;
+use actix_web::web::{Data, ReqData};
+use passerelle_admin::operators::AdminRequester;
+use passerelle_admin::responses::{AdminError, ok_response};
+use passerelle_admin::{AdminApi, AdminEndpoint};
 use passerelle_audit::{Event, EventKind, ExtensionEvent};
 use passerelle_extension::{Extension, ExtensionContext, SettingsTable, StartedExtension};
 use passerelle_grants::HubCore;
@@ -44,8 +48,16 @@ pub const BOOK_FULL: ErrorCode = ErrorCode::Extension(&CatalogueEntry {
 pub const BOOK_SIGNED: EventKind = EventKind::Extension(&ExtensionEvent {
     name: "book_signed",
     meaning: "A visitor has signed the visitors' book.",
-    fields: &["operator"],
+    fields: &[],
     is_unauthenticated: true,
+});
+
+/// Event of the end of the visits.
+pub const BOOK_CLOSED: EventKind = EventKind::Extension(&ExtensionEvent {
+    name: "book_closed",
+    meaning: "An operator has closed the visitors' book.",
+    fields: &["operator"],
+    is_unauthenticated: false,
 });
 
 static VISITS: ExtensionMetric = ExtensionMetric {
@@ -88,7 +100,12 @@ pub const VISITORS_BOOK: Extension = Extension {
         let visits = Endpoint::at("/api/v2/visits").post(sign_book).for_programs();
         vec![visits.rejected_as(EventKind::StepRefused)]
     },
-    audit_events: &[BOOK_SIGNED],
+    audit_events: &[BOOK_SIGNED, BOOK_CLOSED],
+    admin_endpoints: &[AdminEndpoint {
+        path: "/visits",
+        methods: "GET, DELETE",
+        add_handlers: |resource| resource.get(count_visits).delete(close_book),
+    }],
     start: open_book,
     ..Extension::new("visitors-book")
 };
@@ -157,6 +174,23 @@ async fn sign_book(context: RequestContext) -> Result<HttpResponse, Rejection> {
     signed.map_err(|_| Rejection::Client(BOOK_FULL.into()))?;
     book.core.audit.record(|| Event::new(BOOK_SIGNED));
     Ok(json_response(json!({ "is_open": book.is_open.load(Ordering::Relaxed) }).to_string()))
+}
+
+/// `GET /admin/visits`: the number of visits.
+async fn count_visits(admin: Data<AdminApi>) -> Result<HttpResponse, AdminError> {
+    let book = admin.extension::<VisitorsBook>().ok_or(ErrorCode::NotFound)?;
+    Ok(ok_response(&json!({ "visits": book.store.count(VISIT) })))
+}
+
+/// `DELETE /admin/visits`: no one can sign any more.
+async fn close_book(
+    admin: Data<AdminApi>,
+    by: ReqData<AdminRequester>,
+) -> Result<HttpResponse, AdminError> {
+    let book = admin.extension::<VisitorsBook>().ok_or(ErrorCode::NotFound)?;
+    book.is_open.store(false, Ordering::Relaxed);
+    book.core.audit.record(|| Event::new(BOOK_CLOSED).operator(&by.operator.name));
+    Ok(ok_response(&json!({ "is_open": false })))
 }
 
 #[cfg(test)]

@@ -39,6 +39,13 @@ async fn an_extension_adds_its_route_record_error_metric_task_and_readiness_to_a
         assert!(text.contains(line), "{line} is missing in\n{text}");
     }
     assert_eq!(hub.audit_event_names().iter().filter(|name| *name == "book_signed").count(), 4);
+    let visits = "/admin/visits";
+    assert_eq!(hub.get_admin(visits, &[]).await.status, 401);
+    assert_eq!(hub.admin_json(visits).await, json!({ "visits": 4 }));
+    let refused = hub.send_as_admin(TestRequest::put().uri(visits)).await;
+    assert_eq!((refused.status, refused.header(ALLOW.as_str())), (405, "GET, DELETE"));
+    assert_eq!(hub.send_as_admin(TestRequest::delete().uri(visits)).await.status, 200);
+    assert_eq!(hub.audit_lines().last().unwrap()["operator"], "admin token");
     let degradations = serde_json::to_string(&hub.degradations(0)).unwrap();
     assert!(degradations.contains("buy another one"), "{degradations}");
 }
@@ -47,6 +54,8 @@ async fn an_extension_adds_its_route_record_error_metric_task_and_readiness_to_a
 async fn a_hub_without_the_extension_has_none_of_it() {
     let hub = TestHub::with_kinds(KINDS, "").await.unwrap();
     assert_eq!(hub.send(visit()).await.status, 404);
+    let listed = hub.send_as_admin(TestRequest::get().uri("/admin/visits")).await;
+    assert_eq!(listed.status, 404);
     let declared = hub.metrics.declared();
     assert!(!declared.iter().any(|metric| metric.name == "passerelle_visits_total"));
     assert!(!hub.metrics.render().contains("visit"));
