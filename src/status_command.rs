@@ -127,6 +127,7 @@ mod tests {
             connectors: Vec::new(),
             orphaned_blocks: Vec::new(),
             pending_registrations: Vec::new(),
+            extensions: Vec::new(),
         };
         let begin = Instant::now();
         EndedLoginsSample(begin, ended(before)).view_until(begin + Duration::from_secs(10), status)

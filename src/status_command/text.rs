@@ -58,6 +58,13 @@ fn write_status(text: &mut String, view: &StatusView) -> std::fmt::Result {
             row.percent_used()
         )?;
     }
+    for table in &status.extensions {
+        writeln!(text, "\n{}", table.heading)?;
+        for row in &table.rows {
+            writeln!(text, "  {}", row.join("  "))?;
+        }
+        writeln!(text, "  {}", table.advice)?;
+    }
     Ok(())
 }
 

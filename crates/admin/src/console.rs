@@ -28,7 +28,7 @@ use self::pages::PageContext;
 pub use self::peers::{LoginReport, PeerAnswer, PeerHubs, PeerLoginSearch, ReportSource};
 pub use self::trend::{LoginMinute, LoginTrend};
 pub use self::views::{
-    ConfigurationView, DataProviderRow, EventView, HubStatus, LiveLogins, LoginView, NamedParty,
+    ConfigurationView, DataProviderRow, EventView, ExtensionTable, HubStatus, LiveLogins, LoginView, NamedParty,
     NodeAnswer, NoticeRow, PendingRegistrationRow, PersonLogin, PersonLogins, RefusalView,
     ServiceProviderRow, StoreUsage,
 };
@@ -52,6 +52,9 @@ pub type StoreUsageSource = Box<dyn Fn() -> Vec<StoreUsage> + Send + Sync>;
 /// Reports the states of the live logins now.
 pub type LiveLoginsSource = Box<dyn Fn() -> LiveLogins + Send + Sync>;
 
+/// Returns what an optional crate shows now, from memory; `None` if there is nothing to show.
+pub type ExtensionTableSource = Arc<dyn Fn() -> Option<ExtensionTable> + Send + Sync>;
+
 /// The admin console of the private listener, if it is enabled.
 type ConsoleData = Data<AdminConsole>;
 
@@ -66,6 +69,7 @@ pub struct AdminConsole {
     pub readiness: Arc<Readiness>,
     pub store_usage: StoreUsageSource,
     pub live_logins: LiveLoginsSource,
+    pub extension_tables: Vec<ExtensionTableSource>,
     /// Name of this hub.
     pub node: String,
     /// Random name of this process.
@@ -99,6 +103,7 @@ impl AdminConsole {
             connectors: worst_first(self.connectors.overview()),
             orphaned_blocks: self.connectors.orphaned_blocks(),
             pending_registrations: pending_registrations(&self.core.federation.load()),
+            extensions: self.extension_tables.iter().filter_map(|table| table()).collect(),
         }
     }
 

@@ -11,6 +11,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use passerelle_admin::AdminEndpoint;
+use passerelle_admin::console::ExtensionTableSource;
 use passerelle_audit::EventKind;
 use passerelle_grants::HubCore;
 use passerelle_localization::MessageTexts;
@@ -88,6 +89,8 @@ pub struct StartedExtension {
     pub state: Option<Arc<dyn Any + Send + Sync>>,
     /// Degradations in `/readyz`, under the name of the extension.
     pub degradations: Option<DegradationCheck>,
+    /// Rows in the overview of the admin console and in `passerelle status`.
+    pub console_table: Option<ExtensionTableSource>,
 }
 
 impl Extension {

@@ -24,7 +24,7 @@ use super::readiness::{self, ReadinessSources};
 use super::reload::{Reload, ReloadConfig};
 use super::store::capacities;
 use super::{audit_log, metrics_sampler};
-use passerelle_admin::console::AdminConsole;
+use passerelle_admin::console::{AdminConsole, ExtensionTableSource};
 use passerelle_admin::readiness::Readiness;
 use passerelle_admin::{AdminApi, AdminCredentials, AdminExtensions};
 use passerelle_audit::recent::RecentEvents;
@@ -317,6 +317,10 @@ impl HubParts<'_> {
         states.chain([Arc::new(endpoints) as Arc<_>]).collect()
     }
 
+    fn extension_tables(&self) -> Vec<ExtensionTableSource> {
+        self.extensions.iter().filter_map(|(_, started)| started.console_table.clone()).collect()
+    }
+
     fn console(&self, hub: &Hub, readiness: &Arc<Readiness>) -> Result<AdminConsole, BuildError> {
         let settings = self.settings();
         let capacities = capacities(self.loaded);
@@ -332,6 +336,7 @@ impl HubParts<'_> {
             readiness: Arc::clone(readiness),
             store_usage: Box::new(move || readiness::store_usage_rows(store.as_ref(), &capacities)),
             live_logins: metrics_sampler::live_login_reader(live_logins, Arc::clone(&self.core)),
+            extension_tables: self.extension_tables(),
             node: audit.node.clone().unwrap_or_else(audit_log::host_name),
             instance: self.core.env.entropy().token(),
             audit_log: (audit.sink == AuditSink::File).then(|| audit.path.clone()),

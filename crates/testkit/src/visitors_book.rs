@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use actix_web::HttpResponse;
 use actix_web::web::{Data, ReqData};
+use passerelle_admin::console::ExtensionTable;
 use passerelle_admin::operators::AdminRequester;
 use passerelle_admin::responses::{AdminError, ok_response};
 use passerelle_admin::{AdminApi, AdminEndpoint};
@@ -150,10 +151,19 @@ fn open_book(context: &ExtensionContext<'_>) -> StartedExtension {
     let (core, store) = (Arc::clone(context.core), Arc::clone(context.store));
     let pages = pages(context.table);
     let book = Arc::new(VisitorsBook { core, store, is_open: AtomicBool::new(false) });
-    let (opening, checked) = (Arc::clone(&book), Arc::clone(&book));
+    let (opening, checked, shown) = (Arc::clone(&book), Arc::clone(&book), Arc::clone(&book));
     actix::spawn(async move { opening.is_open.store(true, Ordering::Relaxed) });
     StartedExtension {
         state: Some(book),
+        console_table: Some(Arc::new(move || {
+            let visits = shown.store.count(VISIT);
+            (visits > 0).then(|| ExtensionTable {
+                heading: "The visitors' book".to_owned(),
+                columns: vec!["Visits".to_owned(), "Pages".to_owned()],
+                rows: vec![vec![visits.to_string(), pages.to_string()]],
+                advice: "Close it by DELETE /admin/visits.".to_owned(),
+            })
+        })),
         degradations: Some(Box::new(move || {
             let is_full = checked.store.count(VISIT) == pages;
             let finding = || CheckFinding::new("the visitors' book is full", "buy another one");

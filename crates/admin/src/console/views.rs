@@ -62,6 +62,9 @@ pub struct HubStatus {
     /// Registered service providers that wait for approval.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pending_registrations: Vec<PendingRegistrationRow>,
+    /// What optional crates show.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub extensions: Vec<ExtensionTable>,
 }
 
 impl HubStatus {
@@ -82,6 +85,17 @@ impl HubStatus {
         let findings = self.checks.iter().flat_map(|check| &check.findings);
         findings.filter(|finding| finding.stops_logins)
     }
+}
+
+/// What an optional crate shows in the overview and in `GET /admin/status`, in English.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct ExtensionTable {
+    pub heading: String,
+    pub columns: Vec<String>,
+    /// The cells of each row, one for each column.
+    pub rows: Vec<Vec<String>>,
+    /// What the operator can do.
+    pub advice: String,
 }
 
 /// A registered service provider that waits for approval, in `GET /admin/status`.

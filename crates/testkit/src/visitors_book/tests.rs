@@ -45,7 +45,11 @@ async fn an_extension_adds_its_route_record_error_metric_task_and_readiness_to_a
     let refused = hub.send_as_admin(TestRequest::put().uri(visits)).await;
     assert_eq!((refused.status, refused.header(ALLOW.as_str())), (405, "GET, DELETE"));
     assert_eq!(hub.send_as_admin(TestRequest::delete().uri(visits)).await.status, 200);
-    assert_eq!(hub.audit_lines().last().unwrap()["operator"], "admin token");
+    let shown = hub.admin_json("/admin/status").await;
+    assert_eq!(shown["extensions"][0]["rows"], json!([["4", "4"]]));
+    let page = hub.console_page("/admin/", &hub.operator_cookie().await).await;
+    assert!(page.body.contains("Close it by DELETE /admin/visits."), "{}", page.body);
+    assert!(hub.audit_event_names().contains(&"book_closed".to_owned()));
     let degradations = serde_json::to_string(&hub.degradations(0)).unwrap();
     assert!(degradations.contains("buy another one"), "{degradations}");
 }
