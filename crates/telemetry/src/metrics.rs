@@ -125,7 +125,7 @@ impl Metrics {
             registry,
         };
         metrics.init_login_outcomes();
-        metrics.set_build_info();
+        metrics.start_operations();
         Ok(metrics)
     }
 

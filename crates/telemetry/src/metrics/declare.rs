@@ -91,8 +91,8 @@ providers). When a connector or a client is removed from the configuration, its 
 
 Most counters appear with their first event, which therefore raises no rate. These start at 0: `login_outcomes_total` of
 `granted` and `abandoned`, `connector_call_outcomes_total`, `register_retries_total`, `store_operations_total`,
-`store_errors_total` with `error=\"full\"`, `audit_events_lost_total`, `audit_write_errors_total`, and `rate_limited_total` of
-every limit except those of connections.
+`store_errors_total` with `error=\"full\"`, `audit_events_lost_total`, `audit_write_errors_total`, `config_reloads_total`, and
+`rate_limited_total` of every limit except those of connections.
 
 | metric | type | unit | labels | meaning |
 |---|---|---|---|---|

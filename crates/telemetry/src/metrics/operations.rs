@@ -40,9 +40,13 @@ metric_table! {
 }
 
 impl Metrics {
-    /// Sets the version of the program.
-    pub(super) fn set_build_info(&self) {
+    /// Sets the version of the program, and starts the counters of reloads at 0, so that the first
+    /// one raises a rate.
+    pub(super) fn start_operations(&self) {
         self.operations.build.with([env!("CARGO_PKG_VERSION")]).set(1);
+        for outcome in ["changed", "unchanged", "failed"] {
+            self.operations.config_reads.with([outcome]).inc_by(0);
+        }
     }
 
     /// Sets the platform of the hub.
