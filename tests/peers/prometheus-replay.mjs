@@ -1,11 +1,13 @@
-// Records the metrics of hubs under load every 15 seconds for an hour, and starts a Prometheus that serves the recording.
+// Records the metrics of hubs under load every 15 seconds for half an hour, and starts a Prometheus that serves the recording.
+//
+// PROMETHEUS_RECORDING names a file: an existing one is served instead of a new recording, which is otherwise written to it.
 import { execFileSync, spawn } from 'node:child_process';
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { freePorts } from './harness.mjs';
 
-const RECORDED_MS = 3_600_000;
+const RECORDED_MS = 1_800_000;
 const SCRAPE_INTERVAL_MS = 15_000;
 
 /** Scrapes each target while the load runs: `[Unix time, instance, text]`. */
@@ -38,7 +40,13 @@ function openMetrics(scrapes) {
 }
 
 export async function startReplay({ folder, targets, load, filled }) {
-  const scrapes = await record(targets, load);
+  const recording = process.env.PROMETHEUS_RECORDING ?? path.join(folder, 'recording.json');
+  if (!existsSync(recording)) writeFileSync(recording, JSON.stringify(await record(targets, load)));
+  return serveScrapes(JSON.parse(readFileSync(recording, 'utf8')), { folder, filled });
+}
+
+/** Starts a Prometheus that serves `scrapes`: `[Unix time, instance, text]`, in the order of time. */
+export async function serveScrapes(scrapes, { folder, filled }) {
   const [start, end] = [scrapes[0][0], scrapes.at(-1)[0]];
   const file = path.join(folder, 'recorded.txt');
   writeFileSync(file, openMetrics(scrapes));
@@ -59,11 +67,11 @@ export async function startReplay({ folder, targets, load, filled }) {
     assert.equal(status, 'success', `${error}: ${JSON.stringify(parameters)}`);
     return found;
   };
-  const asHour = (expression) => filled(expression.replaceAll('$__rate_interval', '1m').replaceAll('$__range', '1h').replaceAll('$instance', '.+').replaceAll('$job', '.+'));
+  const asRecorded = (expression) => filled(expression.replaceAll('$__rate_interval', '1m').replaceAll('$__range', '1h').replaceAll('$instance', '.+').replaceAll('$job', '.+'));
   const stop = async () => {
     const ended = new Promise((done) => { server.once('exit', done); });
     server.kill('SIGTERM');
     await ended;
   };
-  return { ask, filled: asHour, start, end, stop };
+  return { ask, filled: asRecorded, start, end, stop };
 }

@@ -223,6 +223,14 @@ async function round() {
   await fetch(`${hub.base}/nowhere`);
 }
 
+/** Runs `passerelle idp` on the configuration of the hub. */
+const idpCommand = (...args) => execFileSync(program, ['idp', ...args, '--config', hub.folder], { stdio: 'pipe' });
+const renameService = (id) => {
+  const file = path.join(hub.folder, `service-providers/${id}.toml`);
+  writeFileSync(file, readFileSync(file, 'utf8').replaceAll(`"Service ${id}"`, `"The service ${id}"`));
+};
+const invalidFile = () => path.join(hub.folder, 'connectors/broken.toml');
+
 async function trouble() {
   const returns = [];
   for (let n = 0; n < 6; n += 1) {
@@ -236,16 +244,30 @@ async function trouble() {
   for (const [browser, state] of returns) {
     await browser.open(`${hub.issuer}/callback/dying?${new URLSearchParams({ code: 'c', state, iss: idps[1].issuer })}`);
   }
-  execFileSync(program, ['idp', 'block', 'real', '--sp', 'beta', '--reason', 'test', '--config', hub.folder], { stdio: 'pipe' });
-  writeFileSync(path.join(hub.folder, 'connectors/broken.toml'), 'name = 3\n');
+  idpCommand('block', 'real', '--sp', 'beta', '--reason', 'test');
+  writeFileSync(invalidFile(), 'name = 3\n');
 }
 
-/** An hour of logins, of which some fail. */
+/** What happens during the recording: the share of its time that has passed, and the event. The identity provider stays down. */
+const incidents = () => [
+  [0.12, () => writeFileSync(invalidFile(), 'name = 3\n')],
+  [0.2, () => rmSync(invalidFile())],
+  [0.25, () => renameService('beta')],
+  [0.3, () => idpCommand('block', 'real', '--sp', 'beta', '--reason', 'test')],
+  [0.4, () => idpCommand('unblock', 'real', '--sp', 'beta')],
+  [0.5, () => shared.restart('SIGTERM')],
+  [0.65, () => idps[1].close()],
+];
+
+/** Half an hour of logins, of which some fail. */
 async function mixedLoad(until, duration) {
+  const remaining = incidents();
   for (let n = 0; performance.now() < until; n += 1) {
-    await round().catch(() => {});
-    // More in the middle of the hour than at its ends.
+    // More in the middle than at its ends.
     const share = 1 - (until - performance.now()) / duration;
+    if (share >= remaining[0]?.[0]) await remaining.shift()[1]();
+    await round().catch(() => {});
+    await login({ connector: 'dying' }).catch(() => {});
     await new Promise((done) => { setTimeout(done, 200 + 2500 * Math.abs(share - 0.5)); });
   }
 }
@@ -333,11 +355,11 @@ test('every query of every panel, variable and rule is answered by a real Promet
   for (const word of ['angela', 'DUBOIS', 'stranger', 'example.org']) assert.ok(!metrics.includes(word), `${word} is in the metrics`);
 });
 
-test('the dashboards are drawn from an hour of mixed load', { skip: !process.env.PROMETHEUS_PICTURES && 'PROMETHEUS_PICTURES names no folder' }, async () => {
-  const [{ draw }, { replay }] = await Promise.all([import('./prometheus-pictures.mjs'), import('./prometheus-replay.mjs')]);
-  const replayed = await replay({ folder, targets: [hub.privateBase, shared.privateBase], load: mixedLoad, filled });
+test('the dashboards are drawn from half an hour of mixed load', { skip: !process.env.PROMETHEUS_PICTURES && 'PROMETHEUS_PICTURES names no folder' }, async () => {
+  const [{ drawDashboard }, { startReplay }] = await Promise.all([import('./prometheus-pictures.mjs'), import('./prometheus-replay.mjs')]);
+  const replayed = await startReplay({ folder, targets: [hub.privateBase, shared.privateBase], load: mixedLoad, filled });
   try {
-    for (const { text } of dashboards) await draw(JSON.parse(text), { ...replayed, folder: process.env.PROMETHEUS_PICTURES });
+    for (const { text } of dashboards) await drawDashboard(JSON.parse(text), { ...replayed, folder: process.env.PROMETHEUS_PICTURES });
   } finally {
     await replayed.stop();
   }
