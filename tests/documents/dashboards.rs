@@ -12,6 +12,7 @@ use passerelle_protocol::catalogue::{ErrorCode, render_markdown};
 use passerelle_server::{KINDS, declare_metrics, install_extensions};
 use passerelle_telemetry::{MetricType, markdown_page};
 use serde::Deserialize;
+use serde_json::json;
 
 mod faults;
 mod model;
@@ -142,6 +143,34 @@ fn panels_do_not_overlap() {
 }
 
 #[test]
+fn charts_stay_readable_with_many_files_and_begin_durations_at_zero() {
+    assert_none(&read_dashboards().iter().flat_map(chart_faults).collect::<Vec<_>>());
+}
+
+#[test]
+fn an_outcome_has_the_same_colour_on_each_dashboard() {
+    let dashboards = read_dashboards();
+    let of_logins = dashboards
+        .iter()
+        .flat_map(Dashboard::shown)
+        .find(|panel| panel.targets.iter().any(|target| target.legend_format == "{{outcome}}"))
+        .unwrap();
+    let colours = &of_logins.field_config["overrides"];
+    assert!(colours.as_array().is_some_and(|list| list.len() > 2), "{colours}");
+    let faults = |dashboard| colour_faults(dashboard, colours);
+    assert_none(&dashboards.iter().flat_map(faults).collect::<Vec<_>>());
+}
+
+#[test]
+fn each_dashboard_marks_the_same_events() {
+    let dashboards = read_dashboards();
+    assert_eq!(dashboards[0].annotations.list.len(), 4);
+    for dashboard in &dashboards {
+        assert_eq!(dashboard.annotations, dashboards[0].annotations, "{}", dashboard.uid);
+    }
+}
+
+#[test]
 fn each_dashboard_has_its_own_uid_and_links_to_the_others() {
     let dashboards = read_dashboards();
     let uids: BTreeSet<String> =
@@ -185,7 +214,9 @@ fn the_list_of_errors_is_what_the_program_prints() {
 /// Checks that each change of a valid dashboard breaks one rule.
 #[test]
 fn forged_dashboards_are_found() {
-    const VALID: &str = r#"{ "title": "T", "uid": "u", "templating": { "list": [
+    const VALID: &str = r#"{ "title": "T", "uid": "u", "annotations": { "list": [
+        { "name": "E", "expr": "up{job=~\"$job\", instance=~\"$instance\"}", "titleFormat": "t" }
+    ] }, "templating": { "list": [
         { "name": "datasource", "type": "datasource", "query": "prometheus" },
         { "name": "job", "type": "query", "definition": "label_values(up, job)", "query": { "query": "label_values(up, job)" } }
     ] }, "panels": [
@@ -197,8 +228,15 @@ fn forged_dashboards_are_found() {
     ] }"#;
     let faults = |text: &str| {
         let dashboard: Dashboard = serde_json::from_str(text).unwrap();
-        [query_faults(&dashboard), description_faults(&dashboard), layout_faults(&dashboard)]
-            .concat()
+        let colours = json!([]);
+        [
+            query_faults(&dashboard),
+            description_faults(&dashboard),
+            layout_faults(&dashboard),
+            chart_faults(&dashboard),
+            colour_faults(&dashboard, &colours),
+        ]
+        .concat()
     };
     assert_none(&faults(VALID));
     let forged = [
@@ -226,6 +264,10 @@ fn forged_dashboards_are_found() {
         ("\"x\": 12", "\"x\": 11", "overlap"),
         ("\"x\": 12", "\"x\": 13", "does not fit"),
         ("\"id\": 2", "\"id\": 1", "share an id"),
+        ("\"stat\"", "\"timeseries\"", "begins below 0"),
+        ("{{to}}", "{{connector}}", "draws a series for each file"),
+        ("{{to}}", "{{outcome}}", "other colours"),
+        ("\"up{job", "\"upp{job", "annotation \"E\": a query names `upp`"),
     ];
     for (from, to, fault) in forged {
         assert!(VALID.contains(from), "{from}");

@@ -4,31 +4,34 @@ use super::*;
 
 pub(super) fn query_faults(dashboard: &Dashboard) -> Vec<String> {
     let mut faults = Vec::new();
-    for panel in dashboard.shown() {
-        for target in &panel.targets {
-            let mut found = unknown_names(&target.expr);
-            let names = names(&target.expr);
-            // Every program exports `process_…`: without these labels a panel shows other programs
-            // too.
-            let is_unscoped = |s: &&Selector| {
-                !(s.matchers.contains(r#"job=~"$job""#)
-                    && s.matchers.contains(r#"instance=~"$instance""#))
-            };
-            let unscoped = names.selectors.iter().filter(is_unscoped);
-            found.extend(unscoped.map(|s| {
-                format!(r#"asks for `{}` without job=~"$job", instance=~"$instance""#, s.metric)
-            }));
-            let blank =
-                in_legend(&target.legend_format).filter(|label| !names.grouped.contains(*label));
-            found.extend(
-                blank.map(|label| {
-                    format!("has a legend with `{label}`, by which it is not grouped")
-                }),
-            );
-            faults.extend(found.iter().map(|fault| {
-                format!("{}, panel \"{}\": a query {fault}", dashboard.uid, panel.title)
-            }));
-        }
+    let targets = dashboard.shown().flat_map(|panel| {
+        let place = format!("panel \"{}\"", panel.title);
+        panel.targets.iter().map(move |t| (place.clone(), &t.expr, &t.legend_format))
+    });
+    let events =
+        dashboard.annotations.list.iter().map(|event| {
+            (format!("annotation \"{}\"", event.name), &event.expr, &event.title_format)
+        });
+    for (place, expr, legend) in targets.chain(events) {
+        let mut found = unknown_names(expr);
+        let names = names(expr);
+        // Every program exports `process_…`: without these labels a panel shows other programs
+        // too.
+        let is_unscoped = |s: &&Selector| {
+            !(s.matchers.contains(r#"job=~"$job""#)
+                && s.matchers.contains(r#"instance=~"$instance""#))
+        };
+        let unscoped = names.selectors.iter().filter(is_unscoped);
+        found.extend(unscoped.map(|s| {
+            format!(r#"asks for `{}` without job=~"$job", instance=~"$instance""#, s.metric)
+        }));
+        let blank = in_legend(legend).filter(|label| !names.grouped.contains(*label));
+        found.extend(
+            blank.map(|label| format!("has a legend with `{label}`, by which it is not grouped")),
+        );
+        faults.extend(
+            found.iter().map(|fault| format!("{}, {place}: a query {fault}", dashboard.uid)),
+        );
     }
     for (variable, query) in dashboard.variable_queries() {
         let asked = query
@@ -143,4 +146,62 @@ pub(super) fn layout_faults(dashboard: &Dashboard) -> Vec<String> {
         }));
     }
     faults
+}
+
+/// Labels with a value for each file of the configuration: 300 identity providers are 300 series.
+const LABELS_OF_FILES: [&str; 4] = ["client", "connector", "data_provider", "service_provider"];
+
+/// Returns the charts that would draw a series for each file, and those of durations that begin
+/// below zero.
+pub(super) fn chart_faults(dashboard: &Dashboard) -> Vec<String> {
+    let mut faults = Vec::new();
+    for panel in dashboard.shown().filter(|panel| panel.kind != "table") {
+        let is_bounded = |target: &Target| {
+            target.expr.contains("topk(10, ")
+                || target.expr.contains("topk(20, ")
+                || target.expr.starts_with("bottomk(")
+        };
+        let has_many = |target: &&Target| {
+            in_legend(&target.legend_format).any(|label| LABELS_OF_FILES.contains(&label))
+        };
+        if !panel.targets.iter().filter(has_many).all(is_bounded) {
+            faults.push(format!(
+                "{}, panel \"{}\": draws a series for each file; use topk",
+                dashboard.uid, panel.title
+            ));
+        }
+        let default = |name: &str| panel.field_config.pointer(&format!("/defaults/{name}"));
+        let is_signed = panel.title == "Clock skew";
+        let is_duration = default("unit").is_some_and(|unit| unit == "s");
+        if panel.kind == "timeseries"
+            && is_duration
+            && !is_signed
+            && default("min").is_none_or(|min| min != 0)
+        {
+            faults.push(format!(
+                "{}, panel \"{}\": the axis of a duration begins below 0",
+                dashboard.uid, panel.title
+            ));
+        }
+    }
+    faults
+}
+
+/// Returns the panels that show outcomes in other colours than `colours`.
+pub(super) fn colour_faults(dashboard: &Dashboard, colours: &serde_json::Value) -> Vec<String> {
+    let shows_outcomes = |panel: &&Panel| {
+        panel.targets.iter().any(|target| {
+            in_legend(&target.legend_format).any(|label| ["outcome", "result"].contains(&label))
+        })
+    };
+    let is_other = |panel: &&Panel| panel.field_config.get("overrides") != Some(colours);
+    dashboard
+        .shown()
+        .filter(|panel| panel.kind != "table")
+        .filter(shows_outcomes)
+        .filter(is_other)
+        .map(|panel| {
+            format!("{}, panel \"{}\": other colours of outcomes", dashboard.uid, panel.title)
+        })
+        .collect()
 }

@@ -10,6 +10,22 @@ pub(super) struct Dashboard {
     pub(super) templating: Templating,
     #[serde(default)]
     pub(super) links: Vec<Link>,
+    #[serde(default)]
+    pub(super) annotations: Annotations,
+}
+
+#[derive(Default, PartialEq, Debug, Deserialize)]
+pub(super) struct Annotations {
+    pub(super) list: Vec<Annotation>,
+}
+
+/// Events that every chart of a dashboard marks.
+#[derive(PartialEq, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Annotation {
+    pub(super) name: String,
+    pub(super) expr: String,
+    pub(super) title_format: String,
 }
 
 #[derive(Deserialize)]
