@@ -2,7 +2,7 @@
 //
 // PROMETHEUS_PICTURES names a folder: the dashboards are then drawn there, for dashboards/README.md.
 import assert from 'node:assert/strict';
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -283,6 +283,28 @@ test('rules are well formed, fire and stay silent as they should', () => {
   assert.match(run('check', 'rules', 'recording.yaml', 'alerts.yaml'), /SUCCESS/);
   assert.match(run('test', 'rules', 'tests/alerts.yaml'), /SUCCESS/);
   run('check', 'config', '--syntax-only', path.join(root, 'dashboards/provisioning/prometheus.yml'));
+});
+
+test('the copies of dashboards and rules lead to the given addresses and name the given job', () => {
+  const configure = (...args) => spawnSync(path.join(root, 'dashboards/configure'), args, { encoding: 'utf8' });
+  const to = path.join(folder, 'configured');
+  const [console, runbooks] = ['https://hub.ministry.test:9090/', 'https://docs.ministry.test/runbooks.html'];
+  const { status, stderr } = configure('--to', to, '--console', console, '--runbooks', runbooks, '--job', 'hubs-2');
+  assert.equal(status, 0, stderr);
+  for (const { name } of dashboards) {
+    const { templating } = JSON.parse(readFileSync(path.join(to, 'dashboards', name), 'utf8'));
+    const value = (wanted) => templating.list.find((variable) => variable.name === wanted).query;
+    assert.deepEqual([value('console'), value('runbooks')], ['https://hub.ministry.test:9090', runbooks], name);
+  }
+  const rules = path.join(to, 'rules');
+  assert.match(execFileSync('promtool', ['check', 'rules', 'recording.yaml', 'alerts.yaml'], { encoding: 'utf8', cwd: rules }), /SUCCESS/);
+  const alerts = readFileSync(path.join(rules, 'alerts.yaml'), 'utf8');
+  assert.match(alerts, /runbook_url: https:\/\/docs\.ministry\.test\/runbooks\.html#passerelledown\n/);
+  assert.match(alerts, /up\{job="hubs-2"\} == 0/);
+  assert.doesNotMatch(alerts, /"passerelle"|docs\.example/);
+  for (const forged of ['https://x"}],"', 'javascript:alert(1)', 'https://x,g;e id,']) {
+    assert.equal(configure('--to', to, '--console', forged, '--runbooks', runbooks).status, 2, forged);
+  }
 });
 
 test('the files of dashboards are written in one form', () => {

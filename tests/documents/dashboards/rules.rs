@@ -87,7 +87,10 @@ fn each_alert_says_what_is_wrong_has_a_runbook_and_a_test_both_ways() {
     let mut faults = Vec::new();
     for Rule { name, lines, .. } in &alerts {
         let has = |key: &str| lines.iter().any(|line| line.starts_with(key));
-        let runbook = format!("runbook: docs/runbooks.md#{}", name.to_ascii_lowercase());
+        let runbook = format!(
+            "runbook_url: https://docs.example/runbooks.html#{}",
+            name.to_ascii_lowercase()
+        );
         let wanted = [
             (has("summary:") && has("description:"), "a summary and a description"),
             (has("severity: critical") || has("severity: warning"), "a severity"),
