@@ -377,6 +377,47 @@ test('every query of every panel, variable and rule is answered by a real Promet
   for (const word of ['angela', 'DUBOIS', 'stranger', 'example.org']) assert.ok(!metrics.includes(word), `${word} is in the metrics`);
 });
 
+/** The metrics of a hub with `count` identity providers like `real`, of which a few are down; counters of the last grow fastest. */
+function withManyProviders(text, count, scrape) {
+  return text.split('\n').flatMap((line) => {
+    if (!line.includes('connector="real"')) return [line];
+    const [series, value] = line.split(/ (?=\S+$)/);
+    return Array.from({ length: count }, (_, index) => {
+      const isDown = index % 25 === 0;
+      const name = series.replace('connector="real"', `connector="provider-${index}"`);
+      if (name.startsWith('passerelle_connector_circuit_state')) return `${name} ${Number(name.includes(isDown ? 'state="open"' : 'state="closed"'))}`;
+      if (name.startsWith('passerelle_connector_blocks')) return `${name} 0`;
+      return /_(total|count|sum|bucket)\{/.test(name) ? `${name} ${Number(value) * (1 + scrape * (index + 1))}` : `${name} ${value}`;
+    });
+  }).join('\n');
+}
+
+test('with 300 identity providers no chart draws more series than a person can read, and the ones that are down are named', async () => {
+  const { serveScrapes } = await import('./prometheus-replay.mjs');
+  const text = await (await fetch(`${hub.privateBase}/metrics`)).text();
+  const began = Math.floor(Date.now() / 1000) - 120;
+  const scrapes = Array.from({ length: 9 }, (_, scrape) => [began + 15 * scrape, new URL(hub.privateBase).host, withManyProviders(text, 300, scrape)]);
+  const many = await serveScrapes(scrapes, { folder: mkdtempSync(path.join(folder, 'many-')), filled });
+  try {
+    const crowded = [];
+    for (const { text: json } of dashboards) {
+      for (const panel of panelsOf(JSON.parse(json))) {
+        for (const { expr, instant } of panel.targets) {
+          const range = { start: many.start, end: many.end, step: 15 };
+          const { result } = await many.ask(instant ? 'query' : 'query_range', { query: many.filled(expr), ...(instant ? { time: many.end } : range) });
+          if (panel.type !== 'table' && result.length > 50) crowded.push(`${panel.title}: ${result.length}`);
+          const providers = result.filter(({ metric }) => metric.connector?.startsWith('provider-'));
+          if (panel.title === 'Not available now') assert.deepEqual(providers.map(({ value: [, state] }) => state), Array(12).fill('4'));
+          if (panel.title === 'Not available in this time') assert.equal(providers.length, 12);
+        }
+      }
+    }
+    assert.deepEqual(crowded, []);
+  } finally {
+    await many.stop();
+  }
+});
+
 test('the dashboards are drawn from half an hour of mixed load', { skip: !process.env.PROMETHEUS_PICTURES && 'PROMETHEUS_PICTURES names no folder' }, async () => {
   const [{ drawDashboard }, { startReplay }] = await Promise.all([import('./prometheus-pictures.mjs'), import('./prometheus-replay.mjs')]);
   const replayed = await startReplay({ folder, targets: [hub.privateBase, shared.privateBase], load: mixedLoad, filled });
