@@ -78,6 +78,10 @@ impl ClaimGroups {
                 !PROTOCOL_CLAIMS.contains(&name.as_str()) && is_present(value)
             });
         }
+        // As with most identity providers that have a userinfo endpoint.
+        if id_token.is_empty() {
+            return userinfo;
+        }
         let mut merged = Map::new();
         for group in &self.with_verified_claims(&[&id_token, &userinfo]).0 {
             let from_userinfo = group.take_from(&mut userinfo);

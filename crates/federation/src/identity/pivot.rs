@@ -110,8 +110,17 @@ impl std::fmt::Debug for Pivot {
 /// letters, each run of characters other than letters and digits (of any script) to one space,
 /// trimmed.
 #[must_use]
-#[expect(clippy::disallowed_methods, reason = "names are text that people write, in any script")]
 pub fn fold(name: &str) -> String {
+    if name.is_ascii() {
+        let words =
+            name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+        return words.collect::<Vec<_>>().join(" ").to_ascii_lowercase();
+    }
+    fold_any_script(name)
+}
+
+#[expect(clippy::disallowed_methods, reason = "names are text that people write, in any script")]
+fn fold_any_script(name: &str) -> String {
     // Case folding makes a letter of the mark U+0345, which registers omit like other marks.
     let is_visible = |c: &char| *c != '\u{345}' && !IGNORABLE.contains(*c);
     let visible: String = name.nfkd().filter(is_visible).collect();

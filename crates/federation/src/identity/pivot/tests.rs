@@ -237,6 +237,11 @@ proptest! {
         prop_assert_eq!(fold(&name), fold(&composed));
         prop_assert_eq!(fold(&name), fold(&decomposed));
     }
+
+    #[test]
+    fn a_name_of_ascii_characters_folds_like_any_other(name in "[\\x00-\\x7f]{0,24}") {
+        prop_assert_eq!(fold(&name), fold_any_script(&name));
+    }
 }
 
 #[test]
