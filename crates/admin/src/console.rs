@@ -28,9 +28,9 @@ use self::pages::PageContext;
 pub use self::peers::{LoginReport, PeerAnswer, PeerHubs, PeerLoginSearch, ReportSource};
 pub use self::trend::{LoginMinute, LoginTrend};
 pub use self::views::{
-    ConfigurationView, DataProviderRow, EventView, ExtensionTable, HubStatus, LiveLogins, LoginView, NamedParty,
-    NodeAnswer, NoticeRow, PendingRegistrationRow, PersonLogin, PersonLogins, RefusalView,
-    ServiceProviderRow, StoreUsage,
+    ConfigurationView, DataProviderRow, EventView, ExtensionTable, HubStatus, LiveLogins,
+    LoginView, NamedParty, NodeAnswer, NoticeRow, PendingRegistrationRow, PersonLogin,
+    PersonLogins, RefusalView, ServiceProviderRow, StoreUsage,
 };
 use crate::operators::AdminRequester;
 use crate::readiness::Readiness;
