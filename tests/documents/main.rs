@@ -18,6 +18,7 @@ mod dependencies;
 mod fapi;
 mod fapi_identity_providers;
 mod links;
+mod release;
 mod requirements;
 mod security;
 mod test_tables;

@@ -42,26 +42,14 @@ test('the container file passes hadolint, and its health check is a command of t
   assert.match(asked.stderr, /no hub answers/);
 });
 
-const [, programVersion] = readFileSync(path.join(root, 'Cargo.toml'), 'utf8').match(/^version = "(.*)"/m);
-
-test('the chart has the version of the program', () => {
-  const versions = [...read('helm/passerelle/Chart.yaml').matchAll(/^(version|appVersion): (.*)$/gm)].map(([, name, value]) => [name, value]);
-  assert.deepEqual(versions, [['version', programVersion], ['appVersion', programVersion]]);
-});
-
 test('the sandbox: the compose file passes dclint, and each command publishes the ports of the demo on this machine only', () => {
   const compose = path.join(deploy, 'sandbox/compose.yaml');
   run(path.join(root, 'tests/peers/node_modules/.bin/dclint'), ['--max-warnings', '0', compose]);
   const { services: { demo } } = JSON.parse(run(path.join(tools, 'python'), ['-c', 'import json, sys, yaml; json.dump(yaml.safe_load(open(sys.argv[1])), sys.stdout)', compose]));
   const [, version] = demo.image.match(/:-passerelle:(.*)}$/);
-  // Between two releases the commands name the last one.
-  if (!programVersion.endsWith('-dev')) assert.equal(version, programVersion);
   const [, first, last] = readFileSync(path.join(root, 'docs/integrate/sandbox.md'), 'utf8').match(/ports\s+from (\d+) to (\d+)/);
   assert.deepEqual(demo.ports, [`127.0.0.1:${first}-${last}:${first}-${last}`]);
-  const page = read('sandbox/README.md');
-  assert.ok(page.includes(`docker run --rm -p ${demo.ports[0]} passerelle:${version} ${demo.command.join(' ')}`));
-  const named = new Set([...page.matchAll(/passerelle[-_:](\d[\w.~-]*?)(?=[-_ ]|\.deb)/g)].map(([, of]) => of));
-  assert.deepEqual([...named], [version]);
+  assert.ok(read('sandbox/README.md').includes(`docker run --rm -p ${demo.ports[0]} passerelle:${version} ${demo.command.join(' ')}`));
 });
 
 // `tests/run --all` builds helm, which takes minutes.
