@@ -79,6 +79,13 @@ test('a person of Keycloak signs in and out with the files of its recipe', { ski
   deleteHubCookies(browser);
   const later = await hub.signIn('keycloak', authenticate, { browser });
   assert.deepEqual([later.asked, later.claims.sub, later.claims.auth_time], [false, claims.sub, again.claims.auth_time]);
+  // A logout at Keycloak ends the hub's session: Keycloak sends its logout token before it answers.
+  const silently = { browser, more: { prompt: 'none' } };
+  assert.equal((await hub.signIn('keycloak', authenticate, silently)).claims.sub, claims.sub);
+  const [{ id }] = await read('/staff/users?username=jane');
+  await admin('POST', `/staff/users/${id}/logout`);
+  await assert.rejects(hub.signIn('keycloak', authenticate, silently), { error: 'login_required' });
+  await hub.signIn('keycloak', authenticate, { browser });
   const out = await browser.open(hub.signOutUrl(idToken), { stopAt: hub.postLogoutUri });
   assert.ok(out.url.startsWith(hub.postLogoutUri), `${out.status} ${out.url}\n${out.html}`);
 });
