@@ -288,3 +288,18 @@ fn an_unset_variable_is_named_by_the_check() {
         output.text
     );
 }
+
+/// Small machines and containers lack the authorities of the system.
+#[test]
+fn on_a_machine_without_certificate_authorities_the_check_says_what_to_install() {
+    let folder = with("", "{}");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_passerelle"));
+    command.args(["check", "connector", "idp.toml", "--online"]).current_dir(folder.path());
+    command.env("SSL_CERT_FILE", "/dev/null").env("SSL_CERT_DIR", folder.path());
+    let output = command.env("CONNECTOR_IDP__SECRET", "s").output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let message =
+        "idp.example.org can't be called over TLS: this machine has no certificate authorities";
+    let fix = "fix: install the package ca-certificates, or set SSL_CERT_FILE";
+    assert!(text.contains(message) && text.contains(fix), "{text}");
+}

@@ -69,9 +69,9 @@ export async function waitUntil(condition, what, seconds = 30) {
 }
 
 /** Starts the program and saves its output in the artifacts. */
-export function startProgram(name, args) {
+export function startProgram(name, args, environment = {}) {
   const log = createWriteStream(path.join(artifacts, `${name}.log`));
-  const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, NO_COLOR: '1' } });
+  const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, NO_COLOR: '1', ...environment } });
   const state = { output: '', ended: null };
   for (const stream of [child.stdout, child.stderr]) {
     stream.on('data', (chunk) => { state.output += chunk; log.write(chunk); });
@@ -233,8 +233,8 @@ export async function startHub(name, { port, privatePort, ...options }) {
 }
 
 /** Starts the demo on free ports. `url` is the address of the demo service provider. */
-export async function startDemo(name = 'demo') {
-  const demo = startProgram(name, ['demo', '--port', '0']);
+export async function startDemo(name = 'demo', environment = {}) {
+  const demo = startProgram(name, ['demo', '--port', '0'], environment);
   try {
     const url = await demo.until(() => demo.state.output.match(/Open (http:\/\/\S+)/)?.[1], 'the line `Open http://…`');
     await demo.until(() => fetch(url).then((r) => r.ok, () => false), `an answer of ${url}`);

@@ -7,6 +7,7 @@ use super::connection_check;
 use super::diagnostic::CheckDiagnostic;
 use super::error::ConnectorError;
 use passerelle_egress::safe_http_client::{CallLimits, EgressError, SafeHttpClient};
+use passerelle_egress::system_authorities::{NO_AUTHORITIES, NO_AUTHORITIES_FIX};
 use passerelle_federation::assurance::Level;
 use passerelle_federation::login::upstream::{
     AuthorizationRedirect, LoginAttempt, UpstreamAuthorizationRequest,
@@ -154,6 +155,10 @@ pub(crate) fn diagnostic_for_call_error(
         ),
         EgressError::CertificateTime { host, why, .. } => {
             connection_check::diagnose_rejected_certificate(host, why)
+        }
+        EgressError::Unreachable { host, why } if why.starts_with(NO_AUTHORITIES) => {
+            let message = format!("{host} can't be called over TLS: {NO_AUTHORITIES}");
+            CheckDiagnostic::error("certificate", message, NO_AUTHORITIES_FIX)
         }
         EgressError::Unreachable { host, why } if why.contains("certificate") => {
             connection_check::diagnose_rejected_certificate(host, why)

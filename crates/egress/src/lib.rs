@@ -28,6 +28,7 @@ pub mod http_client_pool;
 mod public_addresses;
 pub mod retry_after;
 pub mod safe_http_client;
+pub mod system_authorities;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 pub mod tls_provider;

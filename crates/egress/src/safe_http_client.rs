@@ -23,6 +23,9 @@ pub use super::address_rules::{AllowedSchemes, check_url};
 use super::call_span::CallSpan;
 use super::content_encoding::{self, DecodeError};
 pub use super::error::EgressError;
+use super::system_authorities::{
+    NO_AUTHORITIES, NO_AUTHORITIES_FIX, build_with_system_authorities,
+};
 use super::tls_provider::install_tls_provider;
 use passerelle_protocol::ids::Secret;
 use passerelle_telemetry::printable_ascii;
@@ -71,6 +74,7 @@ pub struct SafeHttpClient {
     client: reqwest::Client,
     rules: Arc<AddressRules>,
     limits: CallLimits,
+    has_authorities: bool,
 }
 
 impl SafeHttpClient {
@@ -134,33 +138,34 @@ impl SafeHttpClient {
         rules: AddressRules,
         limits: CallLimits,
         tls: TlsOptions<'_>,
-        adjust: impl FnOnce(ClientBuilder) -> ClientBuilder,
+        adjust: impl Fn(ClientBuilder) -> ClientBuilder,
     ) -> Result<Self, EgressError> {
         install_tls_provider();
         let rules = Arc::new(rules);
-        let to_error = |error: reqwest::Error| EgressError::Unreachable {
+        let (client, has_authorities) = build_with_system_authorities(|builder| {
+            let client = tls
+                .apply_to(builder)?
+                // For servers and caches that compress by default.
+                .default_headers(HeaderMap::from_iter([(
+                    ACCEPT_ENCODING,
+                    HeaderValue::from_static("identity"),
+                )]))
+                .user_agent(concat!("passerelle/", env!("CARGO_PKG_VERSION")))
+                .dns_resolver(Arc::new(PublicAddressResolver::new(&rules)))
+                .redirect(Policy::none())
+                // reqwest copies each request for a retry, which it makes only over HTTP/2.
+                .retry(reqwest::retry::never().max_retries_per_request(0))
+                .no_proxy()
+                .https_only(rules.schemes == AllowedSchemes::HttpsOnly)
+                .connect_timeout(limits.connect_timeout)
+                .timeout(limits.total_timeout);
+            adjust(client).build()
+        })
+        .map_err(|error| EgressError::Unreachable {
             host: "any host".into(),
             why: root_cause(&error),
-        };
-        let client = tls
-            .apply_to(reqwest::Client::builder())
-            .map_err(to_error)?
-            // For servers and caches that compress by default.
-            .default_headers(HeaderMap::from_iter([(
-                ACCEPT_ENCODING,
-                HeaderValue::from_static("identity"),
-            )]))
-            .user_agent(concat!("passerelle/", env!("CARGO_PKG_VERSION")))
-            .dns_resolver(Arc::new(PublicAddressResolver::new(&rules)))
-            .redirect(Policy::none())
-            // reqwest copies each request for a retry, which it makes only over HTTP/2.
-            .retry(reqwest::retry::never().max_retries_per_request(0))
-            .no_proxy()
-            .https_only(rules.schemes == AllowedSchemes::HttpsOnly)
-            .connect_timeout(limits.connect_timeout)
-            .timeout(limits.total_timeout);
-        let client = adjust(client).build().map_err(to_error)?;
-        Ok(Self { client, rules, limits })
+        })?;
+        Ok(Self { client, rules, limits, has_authorities })
     }
 
     /// Checks whether `url` may be called, before its name is resolved.
@@ -205,6 +210,13 @@ impl SafeHttpClient {
             EgressError::AddressForbidden("the address to call is not an absolute URL".into())
         })?;
         self.check_url(request.url())?;
+        if !self.has_authorities && request.url().scheme() == "https" {
+            let host = request.url().host_str().unwrap_or_default().to_owned();
+            return Err(EgressError::Unreachable {
+                host,
+                why: format!("{NO_AUTHORITIES}: {NO_AUTHORITIES_FIX}"),
+            });
+        }
         Ok(request)
     }
 

@@ -22,7 +22,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ldap3::{Ldap, LdapResult, Scope, SearchOptions, ldap_escape};
-use rustls::{ClientConfig, RootCertStore};
+use rustls::ClientConfig;
 use tokio::task::JoinSet;
 use url::{Host, Url};
 
@@ -38,6 +38,7 @@ use passerelle_connector::unusable_settings::{forbidden_address, unusable_ca_bun
 use passerelle_egress::ca_bundle::CaBundle;
 use passerelle_egress::dialer::Dialer;
 use passerelle_egress::safe_http_client::CallLimits;
+use passerelle_egress::system_authorities::system_authorities;
 use passerelle_egress::tls_provider::install_tls_provider;
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::ids::Secret;
@@ -395,9 +396,7 @@ fn tls_config(ca: Option<&Path>) -> Result<Arc<ClientConfig>, FieldDiagnostic> {
         let roots = CaBundle::read(ca).and_then(|bundle| bundle.root_store());
         roots.map_err(|why| unusable_ca_bundle("kind.ldap.ca", &why))?
     } else {
-        let mut roots = RootCertStore::empty();
-        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-        roots
+        system_authorities()
     };
     Ok(Arc::new(ClientConfig::builder().with_root_certificates(roots).with_no_client_auth()))
 }

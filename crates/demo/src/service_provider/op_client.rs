@@ -6,11 +6,13 @@
 use std::time::Duration;
 
 use actix_web::cookie::Cookie;
+use reqwest::redirect::Policy;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use url::form_urlencoded;
 
+use passerelle_egress::system_authorities::build_with_system_authorities;
 use passerelle_egress::tls_provider::install_tls_provider;
 use passerelle_jose::verify::VerificationKeys;
 use passerelle_protocol::field_value::is_media_type;
@@ -68,14 +70,11 @@ impl OpClient {
     /// # Errors
     /// Returns an error if TLS is not available.
     pub fn new() -> Result<Self, reqwest::Error> {
-        let no_redirects = reqwest::redirect::Policy::none();
         install_tls_provider();
-        let client = reqwest::Client::builder()
-            .no_proxy()
-            .redirect(no_redirects)
-            .timeout(TIME_LIMIT)
-            .build()?;
-        Ok(Self { client })
+        let build = |builder: reqwest::ClientBuilder| {
+            builder.no_proxy().redirect(Policy::none()).timeout(TIME_LIMIT).build()
+        };
+        build_with_system_authorities(build).map(|(client, _)| Self { client })
     }
 
     /// Fetches the discovery document (OpenID Connect Discovery 1.0 §4), without a cache.

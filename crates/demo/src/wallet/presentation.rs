@@ -5,11 +5,13 @@ use std::time::Duration;
 
 use josekit::jws::{ES256, JwsVerifier as _};
 use openssl::x509::X509;
+use reqwest::redirect::Policy;
 use serde_json::{Map, Value, json};
 use url::Url;
 
 use super::credentials::DemoIssuer;
 use crate::connectors::DemoPerson;
+use passerelle_egress::system_authorities::build_with_system_authorities;
 use passerelle_egress::tls_provider::install_tls_provider;
 use passerelle_jose::response_key::encrypt_response;
 use passerelle_jose::{SigningKey, generate_ephemeral};
@@ -75,11 +77,10 @@ impl RequestClient {
     /// Returns an error if TLS is not available.
     pub fn new() -> Result<Self, reqwest::Error> {
         install_tls_provider();
-        let client = reqwest::Client::builder()
-            .no_proxy()
-            .redirect(reqwest::redirect::Policy::none())
-            .timeout(TIME_LIMIT);
-        client.build().map(Self)
+        let build = |builder: reqwest::ClientBuilder| {
+            builder.no_proxy().redirect(Policy::none()).timeout(TIME_LIMIT).build()
+        };
+        build_with_system_authorities(build).map(|(client, _)| Self(client))
     }
 
     /// Fetches a request and verifies its sender.
