@@ -87,4 +87,16 @@ mod tests {
         assert_eq!(minutes.len(), KEPT_MINUTES);
         assert!(minutes.iter().all(|minute| (minute.granted, minute.unsuccessful) == (3, 1)));
     }
+
+    /// The shades of the bars change places in the dark scheme.
+    #[test]
+    fn the_caption_names_the_parts_of_a_bar_by_their_place() {
+        let page = include_str!("../templates/admin_overview.html");
+        let caption = page.split("<figcaption>").nth(1).unwrap().split("</figcaption>").next();
+        let caption = caption.unwrap().to_ascii_lowercase();
+        assert!(caption.contains("lower part") && caption.contains("upper part"), "{caption}");
+        for shade in ["dark", "light", "pale", "grey", "blue", "colour"] {
+            assert!(!caption.contains(shade), "{shade}");
+        }
+    }
 }

@@ -118,6 +118,7 @@ async fn with_the_defaults_a_person_has_five_attempts() {
         fixture.directory.port
     );
     let defaults: LdapKind = toml::from_str(&text).unwrap();
+    assert_eq!(defaults.lockout_after, 10, "strangers could lock accounts in more directories");
     let limiter = FailedBindLimiter::new(
         defaults.lockout_after,
         defaults.lockout_window(),
