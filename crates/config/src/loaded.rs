@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use serde_json::Value;
 use url::Url;
 
 use self::parsed_files::{ClientChecks, ParsedFiles};
@@ -28,7 +29,7 @@ use super::validation::{
 };
 use super::watching::reloadable_files::{self, ReloadableFiles};
 use passerelle_admin::operator_accounts::PrivateListenerAccess;
-use passerelle_connector::kind_settings::SupportedKinds;
+use passerelle_connector::kind_settings::{SupportedKinds, connector_schema};
 use passerelle_connector::{ConfiguredConnector, SandboxMode};
 use passerelle_extension::Extension;
 use passerelle_federation::Federation;
@@ -127,13 +128,14 @@ fn load_all_files(
     problems: &mut Vec<Diagnostic>,
 ) -> Option<LoadedConfig> {
     kinds.install_extensions();
-    let schema = settings_schema(kinds);
+    let schema = Arc::new(settings_schema(kinds));
     let main = SourceFile::read(&folder.join("passerelle.toml"))
         .map_err(|problem| problems.push(problem))
         .ok()
-        .map(|source| apply_environment(source, environment, &schema, problems));
-    let settings =
-        main.as_ref().and_then(|main| kinds.read_settings(main, || schema.clone(), problems));
+        .map(|source| apply_environment(source, environment, Arc::clone(&schema), problems));
+    let settings = main
+        .as_ref()
+        .and_then(|main| kinds.read_settings(main, || Value::clone(&schema), problems));
     let declarations = settings.as_ref().map(Declarations::from_settings);
     let parsed = ParsedFiles::read(folder, declarations.as_ref(), problems);
     let named = main.as_ref().zip(settings.as_ref());
@@ -362,10 +364,13 @@ fn load_connectors(
 ) -> Option<Vec<(SourceFile, ConfiguredConnector)>> {
     let paths = connectors::list_files(folder).map_err(|problem| problems.push(problem)).ok()?;
     let (mut good, before) = (Vec::new(), problems.len());
+    let schema = Arc::new(connector_schema(kinds.formats));
     for path in paths {
         let source = SourceFile::read_in(folder, &path).map_err(|problem| vec![problem]);
-        let check =
-            |source| Ok((connectors::check_source(&source, kinds, declarations, context)?, source));
+        let check = |source: SourceFile| {
+            let source = source.with_schema(Arc::clone(&schema));
+            Ok((connectors::check_source(&source, kinds, declarations, context)?, source))
+        };
         match source.and_then(check) {
             Ok((connector, source)) => good.push((source, connector)),
             Err(found) => problems.extend(found),

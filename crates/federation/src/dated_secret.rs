@@ -7,7 +7,7 @@ use super::validity::Validity;
 use passerelle_protocol::digest;
 use passerelle_protocol::env::Timestamp;
 use passerelle_settings::secrets::resolve_secret;
-use passerelle_settings::{Diagnostic, FilePath, SecretContext, SecretRef, SourceFile};
+use passerelle_settings::{Diagnostic, SecretContext, SecretPath, SecretRef, SourceFile};
 
 /// Minimum length of a client secret in characters.
 const MIN_CLIENT_SECRET_CHARS: usize = 32;
@@ -18,7 +18,7 @@ const MIN_CLIENT_SECRET_CHARS: usize = 32;
 pub struct ClientSecret {
     /// Path, relative to the configuration folder. A trailing line end is removed.
     #[serde(default)]
-    pub file: Option<FilePath>,
+    pub file: Option<SecretPath>,
     /// Name of an environment variable.
     #[serde(default)]
     pub env: Option<String>,

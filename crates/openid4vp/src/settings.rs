@@ -7,7 +7,7 @@ use super::credential::CredentialFormat;
 use super::signature::CredentialAlg;
 use super::status_list::UnreachableStatusPolicy;
 use passerelle_protocol::acr::Level;
-use passerelle_settings::{AuthoritiesPath, FilePath, SecretRef};
+use passerelle_settings::{AuthoritiesPath, CertificatePath, FilePath, SecretRef};
 
 /// Longest `request_minutes`: an attacker can use a copied request for as long.
 const MAX_REQUEST_MINUTES: u64 = 10;
@@ -19,7 +19,7 @@ const MAX_REQUEST_MINUTES: u64 = 10;
 pub struct Openid4vpKind {
     /// PEM file of the hub's access certificate, and of the intermediate authorities after it. Its
     /// key is on P-256.
-    pub certificate: FilePath,
+    pub certificate: CertificatePath,
     /// The private key of the certificate, in PEM.
     pub private_key: SecretRef,
     /// Name of the hub in the certificate, for `client_id = "x509_san_dns:…"`, which HAIP 1.0 does

@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 
 use super::diagnostic::Diagnostic;
 use super::diagnostic::file_diagnostic;
+use super::schema_node::shared_schema_for;
 use super::source_file::SourceFile;
 
 /// Parses every file of a folder. Reports those that can't be parsed.
@@ -20,6 +21,7 @@ pub fn parse_folder<T: DeserializeOwned + JsonSchema + 'static>(
     let read = |path: PathBuf| {
         let source =
             SourceFile::read_in(folder, &path).map_err(|problem| problems.push(problem)).ok()?;
+        let source = source.with_schema(shared_schema_for::<T>());
         let file = source.deserialize(problems)?;
         Some((source, file))
     };

@@ -38,9 +38,12 @@ pub use diagnostic::{Diagnostic, FieldDiagnostic, ValueError, file_diagnostic};
 pub use environment::Environment;
 pub use field_digests::FieldDigests;
 pub use file_check::{FileCheck, MAX_RATE_PER_MINUTE};
-pub use file_path::{AuthoritiesPath, FilePath, FileRole, LogoPath};
+pub use file_path::{
+    AuthoritiesPath, CertificatePath, FilePath, FileRole, LogoPath, SecretCertificatePath,
+    SecretPath,
+};
 pub use kind_table::{ConfiguredTable, KindTable, TableKind};
 pub use safe_read::FileStamp;
-pub use secret_ref::{SecretLocations, SecretRef};
+pub use secret_ref::{CertificateRef, SecretLocations, SecretRef};
 pub use secret_rules::{SecretContext, SecretOwner, SecretOwnerKind, SecretRules};
-pub use source_file::SourceFile;
+pub use source_file::{CertificateLocation, SourceFile};

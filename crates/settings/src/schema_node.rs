@@ -10,6 +10,7 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::Value;
 
 use super::FileRole;
+use super::secret_ref::CERTIFICATE_VARIABLE;
 
 /// Returns a generator of schemas.
 #[must_use]
@@ -155,8 +156,17 @@ impl<'a> SchemaNode<'a> {
     /// Returns what the file is whose path this text is; `None` for any other value.
     #[must_use]
     pub fn file_role(self) -> Option<FileRole> {
-        let format = self.field.get("format").or_else(|| self.shape().get("format"))?;
-        FileRole::from_format(format.as_str()?)
+        FileRole::from_format(self.format()?)
+    }
+
+    /// Returns whether this text is the name of an environment variable that has certificates.
+    #[must_use]
+    pub fn is_certificate_variable(self) -> bool {
+        self.format() == Some(CERTIFICATE_VARIABLE)
+    }
+
+    fn format(self) -> Option<&'a str> {
+        self.field.get("format").or_else(|| self.shape().get("format"))?.as_str()
     }
 
     /// Returns the description.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::file_path::FilePath;
+use super::file_path::{SecretCertificatePath, SecretPath};
 
 /// Reference to a secret: `{ file = "path" }` or `{ env = "NAME" }`. Configuration files never
 /// contain secrets.
@@ -14,10 +14,34 @@ use super::file_path::FilePath;
 pub struct SecretRef {
     /// Path, relative to the configuration folder. A trailing line end is removed.
     #[serde(default)]
-    pub file: Option<FilePath>,
+    pub file: Option<SecretPath>,
     /// Name of an environment variable.
     #[serde(default)]
     pub env: Option<String>,
+}
+
+/// Reference to certificates in PEM: `{ file = "path" }` or `{ env = "NAME" }`. Their private key may
+/// be beside them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CertificateRef {
+    /// Path, relative to the configuration folder.
+    #[serde(default)]
+    pub file: Option<SecretCertificatePath>,
+    /// Name of an environment variable.
+    #[serde(default)]
+    #[schemars(extend("format" = CERTIFICATE_VARIABLE))]
+    pub env: Option<String>,
+}
+
+/// Format, in a schema, of the name of an environment variable that has certificates.
+pub(super) const CERTIFICATE_VARIABLE: &str = "certificate-variable";
+
+impl From<&CertificateRef> for SecretRef {
+    fn from(reference: &CertificateRef) -> Self {
+        let file = reference.file.as_ref().map(|file| file.to_path_buf().into());
+        Self { file, env: reference.env.clone() }
+    }
 }
 
 /// The `[secrets]` table: where the secrets of connectors and clients are (docs/secrets.md).

@@ -3,9 +3,12 @@
 //!
 //! Messages of figment and toml contain values, so only the kind of error and its place are used.
 
+mod named_files;
+
 use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use figment::error::Kind as Fault;
 use figment::value::{Dict, Map, Value};
@@ -18,21 +21,13 @@ use super::closest_word::closest_word;
 use super::diagnostic::{Diagnostic, FieldDiagnostic, file_diagnostic};
 use super::environment::Overlay;
 use super::fluent_file::parse_fluent;
+use super::safe_read;
 use super::schema_node::{self, SchemaNode, ValueKind};
 use super::toml_values::{
     collect_texts, figment_value, index_table, key_path, line_number, remove_at_path, visit_texts,
 };
-use super::{FileRole, safe_read};
+pub use named_files::{CertificateLocation, ReferencedFile};
 use passerelle_protocol::digest;
-
-/// A file that another one names.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ReferencedFile {
-    /// Its path, absolute or relative to the working directory.
-    pub path: PathBuf,
-    /// What it is to the file that names it.
-    pub role: FileRole,
-}
 
 /// A parsed TOML file with the environment variables that override it.
 #[derive(Clone)]
@@ -42,6 +37,8 @@ pub struct SourceFile {
     /// `public.listen` → line, counted from 1.
     lines: BTreeMap<String, usize>,
     overlay: Overlay,
+    /// Schema of the file; `Null` for one whose texts name no file.
+    schema: Arc<serde_json::Value>,
     /// SHA-256 of the text.
     hash: [u8; 32],
 }
@@ -113,7 +110,8 @@ impl SourceFile {
         lines: BTreeMap<String, usize>,
     ) -> Self {
         let hash = digest::sha256(text.as_bytes());
-        Self { file: file.to_owned(), values, lines, overlay: Overlay::default(), hash }
+        let (overlay, schema) = (Overlay::default(), Arc::default());
+        Self { file: file.to_owned(), values, lines, overlay, schema, hash }
     }
 
     /// Returns the path as the operator gave it, for messages.
@@ -138,20 +136,6 @@ impl SourceFile {
     #[must_use]
     pub const fn values(&self) -> &Dict {
         &self.values
-    }
-
-    /// Returns the files that keys of the types in `file_path` name. `schema` is that
-    /// of the file, and `folder` the configuration folder.
-    #[must_use]
-    pub fn named_files(&self, schema: &serde_json::Value, folder: &Path) -> Vec<ReferencedFile> {
-        let mut named = Vec::new();
-        visit_table(&self.values, SchemaNode::root(schema), "", &mut |_, value, node| {
-            let (Value::String(_, name), Some(role)) = (value, node.file_role()) else { return };
-            let own_folder = self.file.parent().unwrap_or(folder);
-            let folder = if role == FileRole::Logo { own_folder } else { folder };
-            named.push(ReferencedFile { path: folder.join(name), role });
-        });
-        named
     }
 
     /// Returns the file without these top-level keys.
@@ -181,29 +165,14 @@ impl SourceFile {
         names
     }
 
-    /// Returns every text of the file and of its overlay. Any of them may be the path of a file.
+    /// Returns every text of the file, then of its overlay. Any of them may be the path of a file.
     #[must_use]
     pub fn all_texts(&self) -> Vec<String> {
-        self.keyed_texts().into_iter().map(|(_, text)| text).collect()
-    }
-
-    /// Returns every text of the file, then of its overlay, each with its key.
-    #[must_use]
-    pub fn keyed_texts(&self) -> Vec<(String, String)> {
         let mut found = Vec::new();
         for (name, value) in self.values.iter().chain(&self.overlay.values) {
-            visit_texts(name, value, &mut |key, text| found.push((key.into(), text.into())));
+            visit_texts(name, value, &mut |_, text| found.push(text.into()));
         }
         found
-    }
-
-    /// Returns the secret files that `{ file = … }` tables reference, as written, each with its
-    /// key. Skips `jwks`, which contains public keys.
-    #[must_use]
-    pub fn secret_files(&self) -> Vec<(String, PathBuf)> {
-        let is_secret = |key: &str| key.ends_with(".file") && !key.starts_with("jwks.");
-        let texts = self.keyed_texts().into_iter().filter(|(key, _)| is_secret(key));
-        texts.map(|(key, text)| (key, PathBuf::from(text))).collect()
     }
 
     /// Returns the text at a top-level key, unchecked.

@@ -1,10 +1,11 @@
 //! Defines the `[public]` table of `passerelle.toml`.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use passerelle_settings::AuthoritiesPath;
 
 /// The listener for browsers and service providers.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -52,7 +53,7 @@ pub struct ClientCertificatesConfig {
     /// PEM file of the authorities that issue certificates for `tls_client_auth`; the path is
     /// relative to the configuration folder. Default: only self-signed certificates.
     #[serde(default)]
-    pub ca: Option<PathBuf>,
+    pub ca: Option<AuthoritiesPath>,
     /// Base URL without a path at which the proxy asks for certificates, if it is not `base_url`;
     /// discovery lists its endpoints as `mtls_endpoint_aliases`.
     #[serde(default)]

@@ -10,15 +10,18 @@ use serde_json::{Value, json};
 
 use crate::federation::SECRET;
 use crate::hub::TestHub;
+use crate::service::Authorize;
 use crate::wallet::scripted_wallet::{Wallet, WalletRequest, certificate_spec, wallet_page};
 
-/// The settings of each schema that name a file, as paths of keys.
-fn settings_that_name_files() -> BTreeSet<String> {
-    let schemas = [
-        ("connectors", include_str!("../../../config/schemas/connector.schema.json")),
-        ("service-providers", include_str!("../../../config/schemas/service-provider.schema.json")),
-        ("data-providers", include_str!("../../../config/schemas/data-provider.schema.json")),
-    ];
+/// The schemas of the files that a running hub reads again.
+const RELOADED_SCHEMAS: [(&str, &str); 3] = [
+    ("connectors", include_str!("../../../config/schemas/connector.schema.json")),
+    ("service-providers", include_str!("../../../config/schemas/service-provider.schema.json")),
+    ("data-providers", include_str!("../../../config/schemas/data-provider.schema.json")),
+];
+
+/// The settings of these schemas that name a file, as paths of keys.
+fn settings_that_name_files(schemas: &[(&str, &str)]) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for (folder, text) in schemas {
         let schema: Value = serde_json::from_str(text).unwrap();
@@ -26,6 +29,40 @@ fn settings_that_name_files() -> BTreeSet<String> {
     }
     found
 }
+
+/// The settings of `passerelle.toml` whose file a running hub reads again (docs/reload.md). The
+/// crates `register` and `jose` test the last two.
+const SETTINGS_READ_AGAIN: [&str; 3] = [
+    "passerelle place_name_files",
+    "passerelle register file path",
+    "passerelle vault_transit token file",
+];
+
+/// The settings of `passerelle.toml` whose file the hub reads at its start.
+const SETTINGS_READ_AT_START: [&str; 22] = [
+    "passerelle key_passphrase file",
+    "passerelle pkcs11 pin file",
+    "passerelle private admin_token file",
+    "passerelle private operators token file",
+    "passerelle private peer_token file",
+    "passerelle public client_certificates ca",
+    "passerelle register http bearer file",
+    "passerelle register http ca",
+    "passerelle register http client_certificate",
+    "passerelle register http client_key file",
+    "passerelle store memory encryption_keys file",
+    "passerelle store redis ca",
+    "passerelle store redis client_certificate",
+    "passerelle store redis client_key file",
+    "passerelle store redis encryption_keys file",
+    "passerelle store redis password file",
+    "passerelle store redis sentinel_password file",
+    "passerelle subject_key file",
+    "passerelle subject_keys file",
+    "passerelle theme",
+    "passerelle traces headers file",
+    "passerelle vault_transit ca",
+];
 
 fn collect(root: &Value, node: &Value, key: &str, found: &mut BTreeSet<String>) {
     if let Some(reference) = node["$ref"].as_str() {
@@ -228,7 +265,7 @@ async fn each_named_file_takes_effect_while_the_hub_runs() {
         let folder = file.split('/').next().unwrap();
         settings.iter().map(move |(setting, _)| format!("{folder} {setting}"))
     });
-    assert_eq!(settings.collect::<BTreeSet<_>>(), settings_that_name_files());
+    assert_eq!(settings.collect::<BTreeSet<_>>(), settings_that_name_files(&RELOADED_SCHEMAS));
     let hub = hub_that_names_files().await;
     assert_eq!(hub.reload().findings(), [], "a file of this test is invalid");
     let named_files = NAMING_SETTINGS.iter().flat_map(|(file, settings)| {
@@ -245,6 +282,38 @@ async fn each_named_file_takes_effect_while_the_hub_runs() {
         assert_ne!(fingerprints(&hub, file), before, "{file} {setting}");
         assert_eq!(hub.reload().findings(), [], "{file} {setting}");
     }
+}
+
+/// A setting that neither list has fails here, so that no file can be forgotten.
+#[actix_web::test]
+async fn each_file_that_passerelle_toml_names_is_read_as_the_page_on_reload_says() {
+    let schema = [("passerelle", include_str!("../../../config/schemas/passerelle.schema.json"))];
+    let listed = SETTINGS_READ_AGAIN.iter().chain(&SETTINGS_READ_AT_START);
+    let listed: BTreeSet<String> = listed.map(|setting| (*setting).to_owned()).collect();
+    assert_eq!(listed, settings_that_name_files(&schema));
+    let theme = |name: &str| {
+        let built_in = include_str!("../../../config/theme.toml");
+        built_in.replace("en = \"Passerelle\"", &format!("en = \"{name}\""))
+    };
+    let hub = TestHub::edited(|folder| {
+        let settings = folder.join("passerelle.toml");
+        let text = std::fs::read_to_string(&settings).unwrap();
+        let named = "place_name_files = [\"places.csv\"]\ntheme = \"theme.toml\"\n";
+        std::fs::write(&settings, format!("{named}{text}")).unwrap();
+        std::fs::write(folder.join("places.csv"), "code,name\n75107,Paris\n").unwrap();
+        std::fs::write(folder.join("theme.toml"), theme("First name")).unwrap();
+    })
+    .await;
+    let places = || hub.reload().digest().places;
+    let before = places();
+    hub.write_file("places.csv", "code,name\n75107,Paris 7\n");
+    hub.write_file("theme.toml", &theme("Second name"));
+    hub.reload_files().await;
+    assert_ne!(places(), before, "the table of places is read again");
+    let browser = hub.browser();
+    let page = browser.authorize(&Authorize::by("bakery")).await;
+    assert!(page.answer.body.contains("First name"), "{}", page.answer.body);
+    assert!(!page.answer.body.contains("Second name"), "the theme needs a restart");
 }
 
 /// Tries to sign in with a PID, and returns the page after the wallet.

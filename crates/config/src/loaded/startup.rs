@@ -7,6 +7,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use super::{
     LoadedConfig, assemble, file_warnings, load_config, load_context, reloadable_files, settings,
 };
@@ -89,12 +91,12 @@ fn load_settings(
     fatal: &mut Vec<Diagnostic>,
 ) -> Option<UsableSettings> {
     kinds.install_extensions();
-    let schema = settings_schema(kinds);
+    let schema = Arc::new(settings_schema(kinds));
     let source = SourceFile::read(&folder.join("passerelle.toml"))
         .map_err(|problem| fatal.push(problem))
         .ok()?;
-    let source = apply_environment(source, environment, &schema, fatal);
-    let settings = kinds.read_settings(&source, || schema.clone(), fatal)?;
+    let source = apply_environment(source, environment, Arc::clone(&schema), fatal);
+    let settings = kinds.read_settings(&source, || Value::clone(&schema), fatal)?;
     let declarations = Declarations::from_settings(&settings);
     let rules = settings.secret_rules(&source, folder);
     let context =

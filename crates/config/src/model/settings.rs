@@ -29,7 +29,7 @@ use passerelle_protocol::acr::{Level, Platform};
 use passerelle_protocol::ids::ConnectorId;
 use passerelle_protocol::registration::{PushedRequests, RequestPolicy};
 use passerelle_protocol::security_profile::SecurityProfile;
-use passerelle_settings::{SecretLocations, SecretRef, SecretRules, SourceFile};
+use passerelle_settings::{FilePath, SecretLocations, SecretRef, SecretRules, SourceFile};
 use passerelle_web::public_listener::PublicListener;
 
 /// The settings file: `config/passerelle.toml`.
@@ -128,11 +128,11 @@ pub struct Settings {
     pub state: PathBuf,
     /// Theme file. Default: the built-in theme.
     #[serde(default)]
-    pub theme: Option<PathBuf>,
+    pub theme: Option<FilePath>,
     /// CSV files with the names of places and countries by code, for the consent page. Default: none,
     /// and the page shows codes.
     #[serde(default)]
-    pub place_name_files: Vec<PathBuf>,
+    pub place_name_files: Vec<FilePath>,
     /// The register of persons. Required with `identity_source = "register"` on the standard
     /// platform.
     #[serde(default)]

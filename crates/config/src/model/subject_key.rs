@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use passerelle_settings::FilePath;
+use passerelle_settings::SecretPath;
 
 /// A version of the subject key, by reference.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -13,7 +13,7 @@ pub struct VersionedKey {
     pub version: u32,
     /// Path, relative to the configuration folder. A trailing line end is removed.
     #[serde(default)]
-    pub file: Option<FilePath>,
+    pub file: Option<SecretPath>,
     /// Name of an environment variable.
     #[serde(default)]
     pub env: Option<String>,
@@ -29,7 +29,7 @@ pub struct VersionedKey {
 pub struct SubjectKeyRef {
     /// Path, relative to the configuration folder. A trailing line end is removed.
     #[serde(default)]
-    pub file: Option<FilePath>,
+    pub file: Option<SecretPath>,
     /// Name of an environment variable.
     #[serde(default)]
     pub env: Option<String>,

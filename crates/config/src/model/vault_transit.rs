@@ -1,11 +1,9 @@
 //! Defines the `[vault_transit]` table.
 
-use std::path::PathBuf;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use passerelle_settings::SecretRef;
+use passerelle_settings::{AuthoritiesPath, SecretRef};
 
 /// Private keys in the Transit engine of a Vault server, or of another with its HTTP interface
 /// (docs/keys-in-hardware.md).
@@ -26,7 +24,7 @@ pub struct VaultTransitConfig {
     pub token: SecretRef,
     /// PEM file of the only certificate authorities trusted for the server. Default: the system's.
     #[serde(default)]
-    pub ca: Option<PathBuf>,
+    pub ca: Option<AuthoritiesPath>,
     /// New keys that `passerelle keys new` and `rotate` generate in the engine: `tokens`,
     /// `assertion`, `rsa_encryption`. `encryption` is refused, because Transit has no key agreement
     /// and so no keys for ECDH-ES. Default: `tokens`, `assertion`.

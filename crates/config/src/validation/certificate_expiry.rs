@@ -1,6 +1,5 @@
 //! Warns about the certificates of the configuration before they expire.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
@@ -8,11 +7,7 @@ use passerelle_egress::certificates::{MIN_CERTIFICATE_DAYS, earliest_expiry};
 use passerelle_federation::validity::format_rfc3339;
 use passerelle_protocol::env::Timestamp;
 use passerelle_protocol::ids::Secret;
-use passerelle_settings::{Diagnostic, Environment, SourceFile, safe_read};
-
-/// Keys that name PEM files of certificates, without the tables around them.
-const CERTIFICATE_KEYS: [&str; 6] =
-    ["ca", "certificate", "client_certificate", "signers", "status_trust_anchors", "trust_anchors"];
+use passerelle_settings::{CertificateLocation, Diagnostic, Environment, SourceFile, safe_read};
 
 /// When the first certificate of a key expires.
 #[derive(Clone, Debug)]
@@ -44,17 +39,15 @@ fn expiries_of_file(
     folder: &Path,
     environment: &Environment,
 ) -> Vec<CertificateExpiry> {
-    // The texts of the overlay come last, and override those of the file.
-    let references: BTreeMap<String, String> = source.keyed_texts().into_iter().collect();
-    let expiry = |(key, text): (String, String)| {
-        let pem = match certificate_source(&key)? {
-            CertificateSource::File => {
-                let bytes = safe_read::read_regular_file(&folder.join(text)).ok()?;
+    let expiry = |(key, location): (String, CertificateLocation)| {
+        let pem = match location {
+            CertificateLocation::File(file) => {
+                let bytes = safe_read::read_regular_file(&folder.join(file)).ok()?;
                 // May contain the private key too.
                 Secret::new(String::from_utf8(bytes).ok()?)
             }
-            CertificateSource::Variable if environment.is_without_secrets() => return None,
-            CertificateSource::Variable => Secret::new(environment.var(&text)?.to_owned()),
+            CertificateLocation::Variable(_) if environment.is_without_secrets() => return None,
+            CertificateLocation::Variable(name) => Secret::new(environment.var(&name)?.to_owned()),
         };
         let expires_at = earliest_expiry(pem.reveal().as_bytes())?;
         let until = format_rfc3339(expires_at);
@@ -62,46 +55,38 @@ fn expiries_of_file(
         let fix = "replace it with a new one before it expires (docs/runbooks.md)";
         Some(CertificateExpiry { expires_at, warning: source.diagnostic(&key, message, fix) })
     };
-    references.into_iter().filter_map(expiry).collect()
-}
-
-#[derive(Clone, Copy)]
-enum CertificateSource {
-    File,
-    Variable,
-}
-
-/// Returns where the certificate of a key is; `None` for another key.
-fn certificate_source(key: &str) -> Option<CertificateSource> {
-    let (key, source) = match (key.strip_suffix(".file"), key.strip_suffix(".env")) {
-        (_, Some(key)) => (key, CertificateSource::Variable),
-        (key_of_file, None) => (key_of_file.unwrap_or(key), CertificateSource::File),
-    };
-    let name = key.rsplit('.').next()?.split('[').next()?;
-    CERTIFICATE_KEYS.contains(&name).then_some(source)
+    source.certificates().into_iter().filter_map(expiry).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::Value;
 
-    use super::*;
+    use passerelle_settings::FileRole;
 
     /// A new kind of connector, store or register must not have a certificate that no one watches.
     #[test]
-    fn every_key_for_certificates_in_the_schemas_is_watched() {
+    fn every_key_for_certificates_in_the_schemas_has_a_type_that_is_watched() {
         let schemas = [
             include_str!("../../../../config/schemas/connector.schema.json"),
             include_str!("../../../../config/schemas/passerelle.schema.json"),
         ];
-        let mut keys = std::collections::BTreeSet::new();
+        let (mut watched, mut unwatched) = (Vec::new(), Vec::new());
         for schema in schemas {
-            collect_certificate_keys(&serde_json::from_str(schema).unwrap(), &mut keys);
+            let schema: Value = serde_json::from_str(schema).unwrap();
+            collect_certificate_keys(&schema, &schema, &mut watched, &mut unwatched);
         }
-        assert_eq!(keys.into_iter().collect::<Vec<_>>(), CERTIFICATE_KEYS);
+        assert_eq!(unwatched, [""; 0], "use a type of crates/settings/src/file_path.rs");
+        assert!(watched.len() > 10, "{watched:?}");
     }
 
-    fn collect_certificate_keys(schema: &Value, keys: &mut std::collections::BTreeSet<String>) {
+    /// Sorts the keys whose description speaks of certificates in PEM.
+    fn collect_certificate_keys(
+        root: &Value,
+        schema: &Value,
+        watched: &mut Vec<String>,
+        unwatched: &mut Vec<String>,
+    ) {
         let properties = schema.get("properties").and_then(Value::as_object);
         for (name, property) in properties.into_iter().flatten() {
             let description = property.get("description").and_then(Value::as_str);
@@ -109,11 +94,27 @@ mod tests {
             let is_key = description.contains("key of the certificate")
                 || description.contains("private key");
             if description.contains("pem") && !is_key {
-                keys.insert(name.clone());
+                let has_type = names_certificates(root, property);
+                let list = if has_type { &mut *watched } else { &mut *unwatched };
+                list.push(name.clone());
             }
         }
         let members = schema.as_object().into_iter().flat_map(|members| members.values());
         let items = schema.as_array().into_iter().flatten();
-        members.chain(items).for_each(|inner| collect_certificate_keys(inner, keys));
+        for inner in members.chain(items) {
+            collect_certificate_keys(root, inner, watched, unwatched);
+        }
+    }
+
+    fn names_certificates(root: &Value, property: &Value) -> bool {
+        let format = property.get("format").and_then(Value::as_str);
+        let is_path = |role: FileRole| role.has_certificates();
+        let options = property.get("anyOf").and_then(Value::as_array).into_iter().flatten();
+        let reference = property.get("$ref").and_then(Value::as_str);
+        let target = reference.and_then(|name| root.pointer(name.trim_start_matches('#')));
+        let fields = property.get("properties").and_then(Value::as_object);
+        let fields = fields.into_iter().flat_map(|fields| fields.values());
+        format.and_then(FileRole::from_format).is_some_and(is_path)
+            || options.chain(target).chain(fields).any(|inner| names_certificates(root, inner))
     }
 }

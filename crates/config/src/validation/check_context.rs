@@ -6,6 +6,8 @@ mod service_provider_draft;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use serde_json::Value;
+
 use super::command_settings::KeySettings;
 use super::connectors::{self, ConnectorDraft};
 use super::declarations::Declarations;
@@ -13,15 +15,16 @@ use super::scopes::{self, ScopeTables};
 use super::service_providers::CheckedServiceProvider;
 use super::{connector_diagnostics, consistency, data_providers, service_providers};
 use crate::kinds::Kinds;
-use crate::model::{self, Settings};
+use crate::model::{self, DataProviderFile, ServiceProviderFile, Settings};
 use crate::schema::settings_schema;
-use passerelle_connector::kind_settings::SupportedKinds;
+use passerelle_connector::kind_settings::{SupportedKinds, connector_schema};
 use passerelle_connector::{ConfiguredConnector, SandboxMode};
 use passerelle_federation::identity::SubjectSource;
 use passerelle_federation::identity::scopes::{ScopeTable, ScopeTableError};
 use passerelle_federation::{Federation, ServiceProvider, UnavailableDisplay};
 use passerelle_protocol::acr::Platform;
 use passerelle_protocol::ids::Secret;
+use passerelle_settings::schema_node::shared_schema_for;
 use passerelle_settings::settings_overlay::apply_environment;
 use passerelle_settings::{
     Diagnostic, Environment, SecretContext, SecretOwner, SecretRules, SourceFile, secret_rules,
@@ -159,11 +162,13 @@ impl CheckContext {
         let Self { folder, secrets, kinds, declarations, .. } = self;
         let context = SecretContext { folder, environment, secrets, owner: SecretOwner::Settings };
         let mut draft = connectors::read_draft(file, *kinds, declarations, self.subject, &context);
-        draft.problems.extend(self.find_shared_secret(file));
+        let schema = Arc::new(connector_schema(kinds.formats));
+        draft.problems.extend(self.find_shared_secret(file, Arc::clone(&schema)));
         // Of a file that this one may not reference, nothing is reported.
         if draft.problems.is_empty()
             && let Ok(source) = SourceFile::read(file)
         {
+            let source = source.with_schema(schema);
             draft.problems.extend(secret_rules::exposed_secrets(&source, folder));
         }
         ConnectorDraft { problems: self.explain_relative_paths(draft.problems), ..draft }
@@ -193,12 +198,17 @@ impl CheckContext {
 
     /// Reports a secret that the connector shares with a service provider or data provider of the
     /// same name.
-    fn find_shared_secret(&self, file: &Path) -> Option<Diagnostic> {
-        let namesake =
-            |kind: &str| SourceFile::read(&self.folder.join(kind).join(file.file_name()?)).ok();
-        let others =
-            [service_providers::FOLDER, data_providers::FOLDER].into_iter().filter_map(namesake);
-        let all: Vec<SourceFile> = others.chain(SourceFile::read(file).ok()).collect();
+    fn find_shared_secret(&self, file: &Path, schema: Arc<Value>) -> Option<Diagnostic> {
+        let read = |file: &Path, schema| Some(SourceFile::read(file).ok()?.with_schema(schema));
+        let namesake = |(kind, schema): (&str, _)| {
+            read(&self.folder.join(kind).join(file.file_name()?), schema)
+        };
+        let others = [
+            (service_providers::FOLDER, shared_schema_for::<ServiceProviderFile>()),
+            (data_providers::FOLDER, shared_schema_for::<DataProviderFile>()),
+        ];
+        let all: Vec<SourceFile> =
+            others.into_iter().filter_map(namesake).chain(read(file, schema)).collect();
         let conflict = consistency::shared_secret_conflicts(&all, &self.folder).pop()?;
         (conflict.problem.file == file.display().to_string()).then_some(conflict.problem)
     }
@@ -219,9 +229,9 @@ fn load_settings(
     let main = SourceFile::read(&folder.join("passerelle.toml"))
         .map_err(|problem| problems.push(problem))
         .ok()?;
-    let schema = settings_schema(kinds);
-    let main = apply_environment(main, environment, &schema, problems);
-    let settings = kinds.read_settings(&main, || schema, problems)?;
+    let schema = Arc::new(settings_schema(kinds));
+    let main = apply_environment(main, environment, Arc::clone(&schema), problems);
+    let settings = kinds.read_settings(&main, || Value::clone(&schema), problems)?;
     let secrets = settings.secret_rules(&main, folder);
     Some((settings, secrets))
 }

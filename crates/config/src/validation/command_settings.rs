@@ -3,7 +3,10 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
+
+use serde_json::Value;
 
 use super::private_keys::{self, PrivateKeyAccess, check_private_keys};
 use crate::kinds::Kinds;
@@ -135,10 +138,10 @@ fn read_settings(
     let source =
         SourceFile::read(&folder.join("passerelle.toml")).map_err(|problem| vec![problem])?;
     // Ignores invalid variables, and those of stores, registers and optional crates.
-    let schema = schema_node::schema_for::<Settings>();
-    let source = apply_environment(source, environment, &schema, &mut Vec::new());
+    let schema = schema_node::shared_schema_for::<Settings>();
+    let source = apply_environment(source, environment, Arc::clone(&schema), &mut Vec::new());
     let mut problems = Vec::new();
-    match kinds.read_settings(&source, || schema, &mut problems) {
+    match kinds.read_settings(&source, || Value::clone(&schema), &mut problems) {
         Some(settings) => Ok((source, settings)),
         None => Err(problems),
     }

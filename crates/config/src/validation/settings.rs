@@ -308,10 +308,11 @@ fn join_paths(settings: &mut Settings, folder: &Path) {
         &mut settings.audit.path,
     ];
     let certificates = settings.public.client_certificates.iter_mut();
-    let optional = settings.theme.iter_mut().chain(&mut settings.audit.checkpoint_copy);
-    let listed = settings.place_name_files.iter_mut().chain(&mut settings.process.writable_folders);
-    let optional = optional.chain(certificates.filter_map(|certificates| certificates.ca.as_mut()));
-    for path in required.into_iter().chain(optional).chain(listed) {
+    let ca = certificates.filter_map(|certificates| certificates.ca.as_mut()).map(AsMut::as_mut);
+    let named = settings.theme.iter_mut().chain(&mut settings.place_name_files).map(AsMut::as_mut);
+    let written = settings.audit.checkpoint_copy.iter_mut();
+    let written = written.chain(&mut settings.process.writable_folders);
+    for path in required.into_iter().chain(ca).chain(named).chain(written) {
         *path = folder.join(&*path);
     }
 }

@@ -184,7 +184,7 @@ impl OidcKind {
         let fix = "add client_certificate and client_key, each { file = \"…\" } or { env = \"…\" }";
         match (&self.client_certificate, &self.client_key) {
             (Some(certificate), Some(key)) if is_used => {
-                check.resolve_client_identity((CERTIFICATE, certificate), (KEY, key));
+                check.resolve_client_identity((CERTIFICATE, &certificate.into()), (KEY, key));
             }
             (Some(_), Some(_)) => {
                 let fix = "remove it and client_key, or set token_endpoint_auth_method = \"tls_client_auth\" or \

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use passerelle_protocol::alg::{ContentEncryption, EncryptionAlg, SigningAlg};
 use passerelle_protocol::ids::Scope;
-use passerelle_settings::{AuthoritiesPath, SecretRef};
+use passerelle_settings::{AuthoritiesPath, CertificateRef, SecretRef};
 
 /// An OpenID Connect identity provider.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
@@ -63,7 +63,7 @@ pub struct OidcKind {
     /// The hub's certificate for this identity provider and its chain, in PEM. The hub presents it
     /// at the addresses of `mtls_endpoint_aliases`, or else at the usual ones (RFC 8705).
     #[serde(default)]
-    pub client_certificate: Option<SecretRef>,
+    pub client_certificate: Option<CertificateRef>,
     /// PEM key of the certificate, without a passphrase.
     #[serde(default)]
     pub client_key: Option<SecretRef>,

@@ -1,6 +1,6 @@
 //! Defines and checks `[register.file]`, and registers the kind `file`.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::watched::WatchedRegister;
 use crate::Register;
 use crate::kind::{OpenRegisterError, RegisterContext, RegisterSettings, register_settings};
-use passerelle_settings::{ConfiguredTable, KindTable, TableKind};
+use passerelle_settings::{ConfiguredTable, FilePath, KindTable, TableKind};
 
 /// A register in a CSV file.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -18,7 +18,7 @@ pub struct FileRegisterConfig {
     /// CSV with a header line: given_names, family_name, birthdate, gender, birthplace,
     /// birthcountry, status. A `status` is `active` (or empty), `deceased` or `refused`; persons
     /// with the last two are rejected (Y010003, Y010004).
-    pub path: PathBuf,
+    pub path: FilePath,
 }
 
 /// The kind `file`.
@@ -32,7 +32,7 @@ pub const KIND: TableKind = TableKind {
 fn load(table: &mut KindTable<'_>) -> Option<ConfiguredTable> {
     let mut config: FileRegisterConfig = table.deserialize()?;
     table.check_file("path", &config.path);
-    config.path = table.resolve_path(&config.path);
+    config.path = table.resolve_path(&config.path).into();
     let shown = config.clone();
     Some(register_settings(table, &shown, config))
 }

@@ -1,6 +1,5 @@
 //! Defines and checks `[register.http]`, and registers the kind `http`.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -11,7 +10,9 @@ use super::credentials::HttpRegisterCredentials;
 use crate::Register;
 use crate::kind::{OpenRegisterError, RegisterContext, RegisterSettings, register_settings};
 use passerelle_protocol::ids::Secret;
-use passerelle_settings::{ConfiguredTable, KindTable, SecretRef, TableKind};
+use passerelle_settings::{
+    AuthoritiesPath, CertificatePath, ConfiguredTable, KindTable, SecretRef, TableKind,
+};
 
 /// A register that is queried over HTTPS, specified in `docs/register.openapi.yaml`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -21,14 +22,14 @@ pub struct HttpRegisterConfig {
     pub url: String,
     /// PEM file of the hub's certificate, followed by its chain, for a register that requires one.
     #[serde(default)]
-    pub client_certificate: Option<PathBuf>,
+    pub client_certificate: Option<CertificatePath>,
     /// PEM key of the certificate, without a passphrase.
     #[serde(default)]
     pub client_key: Option<SecretRef>,
     /// PEM file of the only certificate authorities trusted for the register. Default: the
     /// system's.
     #[serde(default)]
-    pub ca: Option<PathBuf>,
+    pub ca: Option<AuthoritiesPath>,
     /// Bearer token, sent as `Authorization: Bearer …` (RFC 6750).
     #[serde(default)]
     pub bearer: Option<SecretRef>,

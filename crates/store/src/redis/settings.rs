@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use passerelle_protocol::ids::Secret;
-use passerelle_settings::SecretRef;
+use passerelle_settings::{AuthoritiesPath, CertificatePath, SecretRef};
 
 /// A Redis, version 7.0 or later, or Valkey, shared by any number of hubs.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -41,10 +41,10 @@ pub struct RedisConfig {
     pub tls: bool,
     /// PEM file of the only certificate authorities trusted for the servers. Default: the system's.
     #[serde(default)]
-    pub ca: Option<PathBuf>,
+    pub ca: Option<AuthoritiesPath>,
     /// PEM file of the hub's certificate, followed by its chain, for servers that require one.
     #[serde(default)]
-    pub client_certificate: Option<PathBuf>,
+    pub client_certificate: Option<CertificatePath>,
     /// PEM key of the certificate, without a passphrase.
     #[serde(default)]
     pub client_key: Option<SecretRef>,

@@ -12,6 +12,7 @@ use crate::validation::service_providers::{
 use crate::validation::{connectors, data_providers, insecure_settings};
 use passerelle_connector::ConfiguredConnector;
 use passerelle_protocol::env::Timestamp;
+use passerelle_settings::schema_node::shared_schema_for;
 use passerelle_settings::{
     Diagnostic, Environment, FileCheck, SecretContext, SecretOwner, SourceFile, secret_rules,
 };
@@ -43,13 +44,14 @@ impl CheckContext {
         let mut draft = ServiceProviderDraft::default();
         let problems = &mut draft.problems;
         let source = match SourceFile::read(path) {
-            Ok(source) => source,
+            Ok(source) => source.with_schema(shared_schema_for::<ServiceProviderFile>()),
             Err(problem) => {
                 problems.push(problem);
                 return draft;
             }
         };
-        problems.extend(self.find_shared_secret(path));
+        let schema = shared_schema_for::<ServiceProviderFile>();
+        problems.extend(self.find_shared_secret(path, schema));
         let Some(file) = source.deserialize::<ServiceProviderFile>(problems) else { return draft };
         service_providers::check_scopes(
             &mut FileCheck::new(&source, problems),

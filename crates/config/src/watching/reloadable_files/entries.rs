@@ -18,7 +18,7 @@ use passerelle_federation::identity::declared::DeclaredClaims;
 use passerelle_federation::identity::scopes::ScopeTable;
 use passerelle_protocol::acr::Platform;
 use passerelle_settings::{
-    Diagnostic, Environment, SecretContext, SecretOwner, SecretRules, SourceFile,
+    Diagnostic, Environment, FilePath, SecretContext, SecretOwner, SecretRules, SourceFile,
 };
 
 /// Settings that the files are checked against, fixed while the hub runs.
@@ -47,7 +47,7 @@ pub struct LoadContext {
     /// The `[choice]` table.
     pub choice: ChoiceConfig,
     /// The tables of place names.
-    pub places: Vec<PathBuf>,
+    pub places: Vec<FilePath>,
     /// The default language of the pages.
     pub default_language: String,
     /// The order of the choice page.

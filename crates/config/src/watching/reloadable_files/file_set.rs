@@ -151,6 +151,10 @@ impl<T> FileVersion<T> {
     }
 }
 
+fn read_references(source: &SourceFile, folder: &Path) -> Vec<FileReference> {
+    source.named_files(folder).into_iter().map(FileReference::read).collect()
+}
+
 impl FileReference {
     fn read(file: ReferencedFile) -> Self {
         let bytes = safe_read::read_regular_file(&file.path).ok();
@@ -182,7 +186,7 @@ impl<T> FileSet<T> {
     /// Inserts an already checked version as active. `folder` is the configuration folder.
     pub fn insert_checked(&mut self, source: SourceFile, content: T, folder: &Path) {
         let path = source.path().to_owned();
-        let references = self.read_references(&source, folder);
+        let references = read_references(&source, folder);
         let fingerprint =
             FileFingerprint::Text { hash: *source.hash(), references: references.clone() };
         let version = Arc::new(FileVersion::new(source, content, references.clone()));
@@ -266,11 +270,6 @@ impl<T> FileSet<T> {
         outcome
     }
 
-    fn read_references(&self, source: &SourceFile, folder: &Path) -> Vec<FileReference> {
-        let named = source.named_files(&self.schema, folder);
-        named.into_iter().map(FileReference::read).collect()
-    }
-
     fn read_version(
         &self,
         path: &Path,
@@ -286,7 +285,7 @@ impl<T> FileSet<T> {
         };
         let hash = digest::sha256(&bytes);
         let source = match SourceFile::from_bytes(path, bytes) {
-            Ok(source) => source,
+            Ok(source) => source.with_schema(Arc::clone(&self.schema)),
             Err(problem) => {
                 return (
                     FileFingerprint::Text { hash, references: Vec::new() },
@@ -296,7 +295,7 @@ impl<T> FileSet<T> {
         };
         // References are read before they are used, so that the next scan notices a change in
         // between.
-        let references = self.read_references(&source, folder);
+        let references = read_references(&source, folder);
         let fingerprint = FileFingerprint::Text { hash, references: references.clone() };
         let version = |content| Arc::new(FileVersion::new(source.clone(), content, references));
         (fingerprint, check(&source).map(version))

@@ -9,7 +9,9 @@ use std::sync::Arc;
 
 use passerelle_federation::place_names::{MAX_PLACES_BYTES, PlaceNames};
 use passerelle_protocol::digest;
-use passerelle_settings::{Diagnostic, FieldDigests, FileStamp, file_diagnostic, safe_read};
+use passerelle_settings::{
+    Diagnostic, FieldDigests, FilePath, FileStamp, file_diagnostic, safe_read,
+};
 
 /// The tables of place names, in the order of the settings.
 #[derive(Clone, Debug, Default)]
@@ -28,9 +30,9 @@ struct PlaceNameTable {
 impl PlaceNameTables {
     /// Reads the files.
     #[must_use]
-    pub fn read(paths: &[PathBuf]) -> Self {
-        let unread = |path: &PathBuf| PlaceNameTable {
-            path: path.clone(),
+    pub fn read(paths: &[FilePath]) -> Self {
+        let unread = |path: &FilePath| PlaceNameTable {
+            path: path.to_path_buf(),
             stamp: FileStamp::default(),
             hash: [0; 32],
             active: None,
@@ -113,7 +115,7 @@ mod tests {
             let active = tables.active();
             active.first().and_then(|table| table.name("75107", "fr")).map(str::to_owned)
         };
-        let mut tables = PlaceNameTables::read(std::slice::from_ref(&path));
+        let mut tables = PlaceNameTables::read(&[path.clone().into()]);
         assert_eq!((name(&tables), tables.diagnostics().count()), (None, 1), "missing");
         write("code,name\n75107,Paris\n");
         tables.rescan();
