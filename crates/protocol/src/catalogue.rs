@@ -163,6 +163,7 @@ macro_rules! catalogue {
     };
 }
 
+mod families;
 mod rendering;
 mod table;
 

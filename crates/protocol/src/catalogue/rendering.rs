@@ -4,58 +4,67 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
+use super::families::{FAMILIES, Table};
 use super::{CatalogueEntry, ErrorCode, ErrorOrigin, LogSeverity, ResponsibleParty};
-
-/// Families by code prefix.
-const FAMILIES: &[(&str, &str)] = &[
-    ("Y000", "general HTTP errors: Y000 and the HTTP status"),
-    ("Y01", "the register, and the identity that it confirms"),
-    ("Y02", "identity providers"),
-    ("Y03", "the authorization request"),
-    ("Y04", "token, userinfo and revocation"),
-    ("Y10", "assurance"),
-    ("Y19", "sessions"),
-    ("Y33", "data providers"),
-    ("Y42", "login steps"),
-    ("Y47", "cross-site request forgery"),
-    ("Y50", "the hub"),
-];
 
 /// Renders the catalogue as the Markdown page `docs/errors.md`.
 #[must_use]
 pub fn render_markdown() -> String {
     let mut page = String::from(
         "# Error codes\n\n\
+         What does this code mean, and who must act?\n\n\
          Generated from the program's catalogue, as `passerelle errors` prints it; do not edit. Codes are never reused or\n\
          renumbered. *Status* is the HTTP status of a direct error response; *error* and *description* are what a\n\
          service provider receives as `error` and `error_description`. *Origin* is who caused the error, *fixed by* who can\n\
-         fix it, *log* its log level.\n",
+         fix it, *log* its log level. `passerelle errors CODE` explains one code.\n",
     );
     let entries = entries_by_code();
-    for (prefix, title) in FAMILIES {
-        // Writing to a String can't fail.
-        let _ = writeln!(page, "\n## {prefix}: {title}\n");
-        page.push_str("| code | status | error | description | origin | fixed by | log |\n|---|---|---|---|---|---|---|\n");
-        for CatalogueEntry {
-            code,
-            status,
-            oauth,
-            severity,
-            origin,
-            responsible,
-            description,
-            ..
-        } in entries.iter().filter(|entry| entry.code.starts_with(prefix))
-        {
-            let (origin, responsible, severity) =
-                (origin.as_str(), responsible.as_str(), severity.as_str());
-            let _ = writeln!(
-                page,
-                "| {code} | {status} | `{oauth}` | {description} | {origin} | {responsible} | {severity} |"
-            );
+    for family in FAMILIES {
+        // Writing to a string can't fail.
+        let _ = writeln!(page, "\n## {}: {}", family.prefix, family.title);
+        for table in family.tables {
+            let rows: Vec<&CatalogueEntry> = entries
+                .iter()
+                .copied()
+                .filter(|entry| entry.code.starts_with(family.prefix))
+                .filter(|entry| {
+                    family
+                        .table_of_code(entry.code)
+                        .is_some_and(|own| own.prefixes == table.prefixes)
+                })
+                .collect();
+            if !rows.is_empty() {
+                write_table(&mut page, table, &rows);
+            }
         }
     }
+    page.push_str(
+        "\nNext: [errors, for applications](integrate/errors.md), [find a login](operating.md).\n",
+    );
     page
+}
+
+fn write_table(page: &mut String, table: &Table, rows: &[&CatalogueEntry]) {
+    if let Some(title) = table.title {
+        let _ = writeln!(page, "\n### {title}");
+    }
+    let (code, situation) = table.example;
+    let _ = writeln!(
+        page,
+        "\nExample: {code}: {situation}\n\n\
+         | code | status | error | description | origin | fixed by | log |\n|---|---|---|---|---|---|---|"
+    );
+    for CatalogueEntry {
+        code, status, oauth, severity, origin, responsible, description, ..
+    } in rows
+    {
+        let (origin, responsible, severity) =
+            (origin.as_str(), responsible.as_str(), severity.as_str());
+        let _ = writeln!(
+            page,
+            "| {code} | {status} | `{oauth}` | {description} | {origin} | {responsible} | {severity} |"
+        );
+    }
 }
 
 /// Renders the catalogue as aligned text, for `passerelle errors`.
@@ -87,7 +96,7 @@ pub struct CatalogueRow {
 
 impl From<&CatalogueEntry> for CatalogueRow {
     fn from(entry: &CatalogueEntry) -> Self {
-        let family = FAMILIES.iter().find(|(prefix, _)| entry.code.starts_with(prefix));
+        let family = FAMILIES.iter().find(|family| entry.code.starts_with(family.prefix));
         Self {
             code: entry.code,
             status: entry.status,
@@ -96,7 +105,7 @@ impl From<&CatalogueEntry> for CatalogueRow {
             origin: entry.origin.as_str(),
             responsible: entry.responsible.as_str(),
             log_level: entry.severity.as_str(),
-            family: family.map_or("", |(_, title)| title),
+            family: family.map_or("", |family| family.title),
         }
     }
 }
@@ -220,5 +229,24 @@ mod tests {
             assert_eq!(table.matches(code).count(), 1, "{code}");
         }
         assert_eq!(table.lines().count(), ErrorCode::all().len());
+    }
+
+    #[test]
+    fn every_table_has_at_most_40_rows_and_an_example_of_its_own() {
+        for table in FAMILIES.iter().flat_map(|family| family.tables) {
+            let own = |entry: &&CatalogueEntry| {
+                let mut families = FAMILIES.iter();
+                let family = families.find(|family| entry.code.starts_with(family.prefix));
+                family.and_then(|family| family.table_of_code(entry.code)).map(|t| t.prefixes)
+                    == Some(table.prefixes)
+            };
+            let rows: Vec<_> = entries_by_code().into_iter().filter(own).collect();
+            let (example, _) = table.example;
+            assert!(rows.len() <= 40, "{example}: {} rows", rows.len());
+            // The codes of an optional crate are not here.
+            let known = ErrorCode::all().iter().any(|code| code.entry().code == example);
+            let listed = rows.iter().any(|entry| entry.code == example);
+            assert_eq!(listed, known, "{example} is in another table");
+        }
     }
 }
