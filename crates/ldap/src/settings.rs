@@ -15,6 +15,14 @@ pub const USERNAME_PLACEHOLDER: &str = "{username}";
 /// bind.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("examples" = [{
+    "url": "ldaps://ldap.example.org",
+    "bind_dn": "cn=hub,ou=services,dc=example,dc=org",
+    "bind_password": { "file": "ldap.secret" },
+    "base_dn": "ou=people,dc=example,dc=org",
+    "subject_attribute": "entryUUID",
+    "attributes": ["givenName", "sn", "mail"]
+}]))]
 pub struct LdapKind {
     /// `ldaps://host`, or `ldap://host` with `starttls`; with a port if it is not 636 or 389.
     pub url: String,

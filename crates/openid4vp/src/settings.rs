@@ -16,6 +16,18 @@ const MAX_REQUEST_MINUTES: u64 = 10;
 /// the European Digital Identity Wallet with a PID.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("examples" = [{
+    "certificate": "wallet/access.pem",
+    "private_key": { "file": "wallet.key" },
+    "trust_anchors": "wallet/issuers.pem",
+    "subject_claims": ["personal_administrative_number", "issuing_country"],
+    "credentials": [{
+        "id": "pid",
+        "format": "dc+sd-jwt",
+        "types": ["urn:eudi:pid:1"],
+        "claims": ["given_name", "family_name", "birthdate", "personal_administrative_number", "issuing_country"]
+    }]
+}]))]
 pub struct Openid4vpKind {
     /// PEM file of the hub's access certificate, and of the intermediate authorities after it. Its
     /// key is on P-256.

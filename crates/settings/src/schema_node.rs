@@ -182,6 +182,12 @@ impl<'a> SchemaNode<'a> {
         self.field.get("default").filter(|value| !value.is_null())
     }
 
+    /// Returns the first example of this table.
+    #[must_use]
+    pub fn example(self) -> Option<&'a Value> {
+        self.shape().get("examples")?.get(0)
+    }
+
     /// Returns true if this table requires `key`.
     pub fn requires(self, key: &str) -> bool {
         let required = self.shape().get("required").and_then(Value::as_array);

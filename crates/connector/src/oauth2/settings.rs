@@ -12,6 +12,20 @@ use passerelle_settings::{AuthoritiesPath, SecretRef};
 /// authentication time.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("examples" = [{
+    "issuer": "https://github.com",
+    "client_id": "hub",
+    "client_secret": { "file": "github.secret" },
+    "scopes": ["read:user", "user:email"],
+    "subject_claim": "id",
+    "auth_time": "callback",
+    "reauthentication_params": { "prompt": "select_account" },
+    "endpoints": {
+        "authorization": "https://github.com/login/oauth/authorize",
+        "token": "https://github.com/login/oauth/access_token",
+        "userinfo": "https://api.github.com/user"
+    }
+}]))]
 pub struct Oauth2Kind {
     /// Identifier of the provider, for example `https://github.com`. An `iss` in its responses must
     /// equal it (RFC 9207).

@@ -12,6 +12,14 @@ use passerelle_settings::{AuthoritiesPath, CertificateRef, SecretRef};
 /// An OpenID Connect identity provider.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("examples" = [{
+    "issuer": "https://keycloak.example.org/realms/staff",
+    "client_id": "passerelle",
+    "client_secret": { "file": "keycloak.secret" },
+    "scopes": ["openid", "profile", "email"],
+    "id_token_signed_response_alg": "RS256",
+    "max_age": true
+}]))]
 pub struct OidcKind {
     /// Must equal the discovered issuer exactly.
     pub issuer: String,

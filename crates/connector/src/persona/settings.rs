@@ -13,6 +13,9 @@ use passerelle_settings::FilePath;
 /// A sandbox, where anyone picks a persona, a level, methods, or a failure.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("examples" = [{
+    "persons": "persons.toml"
+}]))]
 pub struct PersonaKind {
     /// TOML file of `[[person]]` tables. Default: the built-in personas.
     #[serde(default)]

@@ -14,6 +14,9 @@ use passerelle_settings::{ConfiguredTable, FilePath, KindTable, TableKind};
 /// A register in a CSV file.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("examples" = [{
+    "path": "register.csv"
+}]))]
 pub struct FileRegisterConfig {
     /// CSV with a header line: given_names, family_name, birthdate, gender, birthplace,
     /// birthcountry, status. A `status` is `active` (or empty), `deceased` or `refused`; persons

@@ -17,6 +17,11 @@ use passerelle_settings::{
 /// A register that is queried over HTTPS, specified in `docs/register.openapi.yaml`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("examples" = [{
+    "url": "https://register.example.org/v1",
+    "bearer": { "file": "register.token" },
+    "internal_hosts": ["register.example.org"]
+}]))]
 pub struct HttpRegisterConfig {
     /// Base URL without a query: `https://register.example.org/v1`.
     pub url: String,

@@ -19,6 +19,10 @@ use passerelle_settings::{ConfiguredTable, KindTable, SecretRef, TableKind};
 /// process.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("examples" = [{
+    "snapshot": "state/store.snapshot",
+    "encryption_keys": [{ "file": "store.key" }]
+}]))]
 pub struct MemoryConfig {
     /// File to which the hub writes its logins, sessions, codes, tokens and revocations, encrypted,
     /// at an orderly shutdown, and from which the next process restores them. Its folder must be

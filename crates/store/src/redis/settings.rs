@@ -11,6 +11,14 @@ use passerelle_settings::{AuthoritiesPath, CertificatePath, SecretRef};
 /// A Redis, version 7.0 or later, or Valkey, shared by any number of hubs.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("examples" = [{
+    "mode": "sentinel",
+    "nodes": ["10.0.0.1:26379", "10.0.0.2:26379", "10.0.0.3:26379"],
+    "primary": "passerelle",
+    "tls": true,
+    "password": { "file": "redis.password" },
+    "encryption_keys": [{ "file": "store.key" }]
+}]))]
 pub struct RedisConfig {
     /// `host:port` of the server, of the Sentinels, or of some nodes of the Cluster; a single
     /// server may also be `unix:/path/of/its.sock`.
