@@ -7,6 +7,7 @@ mod extensions;
 mod key_device;
 mod logins;
 mod operations;
+mod page;
 mod rate_limits;
 mod register;
 mod store;
@@ -28,9 +29,10 @@ use passerelle_protocol::ids::ClientId;
 use declare::{Labelled, metric_table};
 
 pub use connectors::CallOutcome;
-pub use declare::{MetricDeclaration, MetricType, markdown_page};
+pub use declare::{MetricDeclaration, MetricType};
 pub use extensions::{ExtensionMetric, ExtensionMetricType};
 pub use logins::{EndedLogins, LoginOutcome, LoginPhases};
+pub use page::markdown_page;
 pub use store::StoreMeter;
 
 /// Buckets in seconds: the hub's own work takes about 0.1 ms, an identity provider up to 6 s.
