@@ -1,5 +1,5 @@
-//! `docs/certification.md` against the code: it lists every module of the OpenID Foundation's
-//! plans, and every test that it names exists.
+//! `docs/certification.md` and `certification/modules.md` against the code: the list has every module
+//! of the OpenID Foundation's plans, and every test that it names exists.
 
 mod dynamic_modules;
 mod fapi_modules;
@@ -7,12 +7,14 @@ mod fapi_modules;
 use std::collections::BTreeMap;
 use std::fs;
 
-use crate::test_tables::{exists, reader, remarks, tests};
+use crate::test_tables::{exists, page, reader, remarks, tests};
 use josekit::jwk::Jwk;
 use josekit::jwk::alg::ec::EcCurve;
 use passerelle_settings::Environment;
 use serde_json::json;
 
+/// Path from `docs/`.
+const MODULES: &str = "../tests/documents/certification/modules.md";
 const LOGOUT: &str = "RP-Initiated Logout OP";
 const NOT_STATIC: &str = "not with static clients";
 
@@ -200,13 +202,13 @@ fn faults(page: &str, read: &mut impl FnMut(&str) -> Option<String>) -> Vec<Stri
 
 #[test]
 fn every_module_has_tests_that_exist() {
-    let faults = faults(&crate::test_tables::page("certification.md"), &mut reader());
+    let faults = faults(&page(MODULES), &mut reader());
     assert!(faults.is_empty(), "\n{}\n", faults.join("\n"));
 }
 
 #[test]
 fn forged_pages_are_detected() {
-    let page = crate::test_tables::page("certification.md");
+    let page = page(MODULES);
     for (from, to, fault) in [
         ("::prompt_none_is_answered", "::prompt_none_was_answered", "there is no test"),
         ("flow/openid.rs::", "flow/none.rs::", "there is no test"),
@@ -256,7 +258,7 @@ const CLIENT_SECRETS: [&str; 3] = [
 
 #[test]
 fn the_set_up_for_a_run_loads_as_it_is_written() {
-    let page = crate::test_tables::page("certification.md");
+    let page = page("certification.md");
     let files = setup_files(&page);
     let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(

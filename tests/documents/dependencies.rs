@@ -6,14 +6,12 @@ use std::path::Path;
 
 use crate::test_tables::page;
 
-/// Returns the crates of the table below a heading, and its faults.
+/// Returns the crates of the tables below a heading, and their faults.
 fn listed(page: &str, heading: &str) -> (BTreeSet<String>, Vec<String>) {
-    let table = page
-        .lines()
-        .skip_while(|line| *line != heading)
-        .skip_while(|line| !line.starts_with("| `"));
+    let section = page.lines().skip_while(|line| *line != heading).skip(1);
+    let section = section.take_while(|line| !line.starts_with("## "));
     let (mut names, mut faults) = (BTreeSet::new(), Vec::new());
-    for line in table.take_while(|line| line.starts_with("| `")) {
+    for line in section.filter(|line| line.starts_with("| `")) {
         let cells: Vec<&str> = line.trim_matches('|').split(" | ").map(str::trim_ascii).collect();
         let [name, reason] = cells[..] else { panic!("two cells: {line}") };
         if reason.trim_end_matches('|').trim_ascii().len() < 3 {

@@ -1,5 +1,5 @@
 //! `rules = "openid"`: service providers with plain OpenID Connect, in whole logins.
-//! `docs/certification.md` lists the modules of the OpenID Foundation's plans for each test.
+//! `tests/documents/certification/modules.md` lists the modules of the OpenID Foundation's plans for each test.
 
 mod accounts;
 mod logout;
