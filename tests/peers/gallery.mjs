@@ -97,7 +97,7 @@ server.close();
 if (!everything) {
   const row = (name) => `| ${name} | ${Object.keys(LOOKS).map((look) => `[![${name}, ${look}](pictures/pages/${name}-${look}.webp)](pictures/pages/${name}-${look}.webp)`).join(' | ')} |`;
   const head = readFileSync(path.join(root, 'docs/gallery.md'), 'utf8').split('\n| page |')[0];
-  writeFileSync(path.join(root, 'docs/gallery.md'), `${head}\n| page | wide, English | phone, French | dark, German | right-to-left, Arabic |\n|---|---|---|---|---|\n${PAGES.map(row).join('\n')}\n`);
+  writeFileSync(path.join(root, 'docs/gallery.md'), `${head}\n| page | wide, English | phone, French | dark, German | right-to-left, Arabic |\n|---|---|---|---|---|\n${PAGES.map(row).join('\n')}\n\nNext: [theme](theme.md), [languages](languages.md).\n`);
 }
 console.log(`${violations} violations`);
 process.exit(violations ? 1 : 0);
