@@ -2,12 +2,12 @@
 // id on the user's screen. Screenshots stay in the artifacts; axe-core checks each page.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { chromium } from 'playwright-core';
-import { Browser, artifacts, chooseProvider, freePorts, oidcConnector, program, random, startDemo, startHub, skipUnlessAll } from './harness.mjs';
+import { Browser, artifacts, chooseProvider, freePorts, oidcConnector, program, random, root, startDemo, startHub, skipUnlessAll } from './harness.mjs';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'];
@@ -55,9 +55,14 @@ async function visit({ locale = 'en-GB', viewport = DESKTOP, ...more } = {}) {
   return context.newPage();
 }
 
+/** Pages that docs/operating.md shows: DRAW=1 TESTS=all draws them. */
+const PICTURES = { 'person-wide': 'person.png', 'overview-wide': 'overview.png', 'login-wide': 'login.png', 'notice-choice-en-wide': 'notice.png' };
+
 /** Takes a screenshot, and fails on a serious accessibility violation. */
 async function checkPage(page, name) {
-  await page.screenshot({ path: path.join(artifacts, `admin-console-${name}.png`), fullPage: true });
+  const screenshot = path.join(artifacts, `admin-console-${name}.png`);
+  await page.screenshot({ path: screenshot, fullPage: true });
+  if (process.env.DRAW === '1' && PICTURES[name]) copyFileSync(screenshot, path.join(root, 'docs/pictures', PICTURES[name]));
   await page.evaluate(axe);
   const { violations } = await page.evaluate(() => globalThis.axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] }));
   const serious = violations.filter((v) => ['serious', 'critical'].includes(v.impact)).map((v) => `${v.id}: ${v.nodes.map((n) => n.html).join(' | ')}`);

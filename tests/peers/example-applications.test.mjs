@@ -1,4 +1,5 @@
-// examples/: each one is started against the demo as its README says, and a person signs in and out in Chromium.
+// examples/: each one is started against the demo as its README says, the first two by the commands of the tutorial
+// docs/integrate/README.md, and a person signs in and out in Chromium. DRAW=1 draws the picture of the tutorial.
 import assert from 'node:assert/strict';
 import { cpSync, existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -6,6 +7,7 @@ import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { chromium } from 'playwright-core';
 import { artifacts, freePorts, random, root, startDemo, tomlString, skipUnlessAll } from './harness.mjs';
+import { WINDOW, tutorialPicture } from './pictures.mjs';
 import { productCache, findProgram, goEnv, replaceAll, springApplication, startProduct, runSuccessfully, skipWithoutGo } from './recipes.mjs';
 
 const FLAGS = ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking'];
@@ -15,15 +17,22 @@ const python = process.env.EXAMPLE_PYTHON;
 const settingsOfSpring = 'src/main/resources/application.yml';
 const spring = springApplication('java-spring', { [settingsOfSpring]: readFileSync(path.join(folderOf('java-spring'), settingsOfSpring), 'utf8') }, folderOf('java-spring'));
 
+const tutorial = readFileSync(path.join(root, 'docs/integrate/README.md'), 'utf8');
+/** The tutorial's command that starts an example. tests/install has run the ones before it. */
+function tutorialCommand(name, changes) {
+  const [, commands] = tutorial.match(new RegExp(`^\`\`\`sh\ncd examples/${name}\n([^]*?)^\`\`\``, 'm'));
+  return ['bash', '-c', `exec env ${replaceAll(commands.trim().split('\n').at(-1), changes)}`];
+}
+
 /** How each example is started: its toolchain, its preparation, its command, and the file of its own code. */
 const EXAMPLES = {
   'node-openid-client': {
     code: 'app.mjs', skip: !existsSync(path.join(folderOf('node-openid-client'), 'node_modules')) && 'examples/node-openid-client/node_modules is not there: npm ci.',
-    command: () => [process.execPath, 'app.mjs'],
+    command: () => tutorialCommand('node-openid-client', {}),
   },
   'python-authlib': {
     code: 'app.py', skip: !python && 'EXAMPLE_PYTHON names no interpreter: tests/install makes one.',
-    command: (port) => [python, '-B', '-m', 'flask', 'run', '--port', String(port)],
+    command: (port) => tutorialCommand('python-authlib', { '.venv/bin': path.dirname(python), 3000: String(port) }),
   },
   'go-oidc': {
     code: 'main.go', skip: skipUnlessAll || skipWithoutGo(),
@@ -87,9 +96,12 @@ test('every example is tested, documented, and less than 80 lines of own code', 
     assert.ok(own.length < 80, `${name}: ${own.length}`);
     assert.ok(existsSync(path.join(folderOf(name), 'README.md')), name);
   }
-  const [, guide] = readFileSync(path.join(root, 'docs/integrate/README.md'), 'utf8').match(/^```python\n([^]*?)^```/m);
-  const app = readFileSync(path.join(folderOf('python-authlib'), 'app.py'), 'utf8');
-  for (const part of guide.split('\n\n\n')) assert.ok(app.includes(part), `the guide has other lines than the example:\n${part}`);
+  for (const [language, example] of [['python', 'python-authlib'], ['js', 'node-openid-client']]) {
+    const code = readFileSync(path.join(folderOf(example), EXAMPLES[example].code), 'utf8');
+    const quoted = [...tutorial.matchAll(new RegExp(`^\`\`\`${language}\n([^]*?)\n\`\`\``, 'gm'))].flatMap(([, block]) => block.split('\n\n\n'));
+    assert.ok(quoted.length >= 4);
+    for (const part of quoted) assert.ok(code.includes(part), `the tutorial has other lines than ${example}:\n${part}`);
+  }
 });
 
 for (const [name, { skip, command }] of Object.entries(EXAMPLES)) {
@@ -102,19 +114,25 @@ for (const [name, { skip, command }] of Object.entries(EXAMPLES)) {
       env: { ...process.env, PORT: String(port), ISSUER: issuer, AUTHLIB_INSECURE_TRANSPORT: '1' },
     });
     t.after(server.stop);
-    const context = await browser.newContext({ locale: 'en-GB' });
+    const context = await browser.newContext({ locale: 'en-GB', viewport: WINDOW });
     context.setDefaultTimeout(20_000);
     const page = await context.newPage();
     t.after(async () => { await page.screenshot({ path: path.join(artifacts, `example-${name}.png`) }); await context.close(); });
 
+    const picture = name === 'node-openid-client' ? tutorialPicture(browser, 'application') : undefined;
     await page.goto(`${app}/`);
     const signIn = page.locator('a, button').filter({ hasText: 'Sign in with Passerelle' });
     await signIn.click();
     await page.locator('form[action$="/provider"] button').first().click();
     await page.locator('form:has(input[type=radio]) button[type=submit], form:has(input[type=radio]) button.main').first().click();
-    await page.locator('form[action$="/consent"] button[value=yes]').click();
+    const agree = page.locator('form[action$="/consent"] button[value=yes]');
+    await agree.waitFor();
+    await picture?.add(page);
+    await agree.click();
     await page.waitForURL(`${app}/`);
     await page.getByText('Sign out').waitFor();
+    await picture?.add(page);
+    await picture?.save();
     assert.equal(await page.locator('h1').innerText(), 'Angela Claire Louise DUBOIS', server.output());
     // The session is the application's own: the page stays while the tokens end.
     await page.reload();

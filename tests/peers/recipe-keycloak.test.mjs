@@ -1,21 +1,15 @@
-// docs/recipes/idp-keycloak.md and sp-keycloak.md, by one Keycloak. It is taken from a folder keycloak-VERSION in RECIPE_PRODUCTS or
-// target/recipes/; with TESTS=all it is brought there by Maven (150 MB).
+// docs/recipes/idp-keycloak.md and sp-keycloak.md, by one Keycloak (`skipWithoutKeycloak`).
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import * as oidc from 'openid-client';
-import { Browser, IDP_SECRET, freePorts, includesAll, random } from './harness.mjs';
+import { Browser, IDP_SECRET, freePorts, random } from './harness.mjs';
 import {
-  HUB, JANE, productCache, findProgram, deleteHubCookies, allowLoopback, readRecipe, replaceAll, startHubForIdp, startHubForSp, startProduct, runSuccessfully, signInThroughHub,
+  HUB, JANE, deleteHubCookies, allowLoopback, keycloakFolder, readRecipe, replaceAll, skipWithoutKeycloak, startHubForIdp, startHubForSp, startProduct, signInThroughHub,
 } from './recipes.mjs';
 
-const VERSION = '26.4.7';
 const ADMIN = { name: 'admin', password: random(16) };
-const there = findProgram(`keycloak-${VERSION}/bin/kc.sh`);
-const skip = !findProgram('java') ? 'java is not there: install a Java 17 runtime or later.'
-  : !there && !(includesAll && findProgram('mvn')) ? `Keycloak ${VERSION} is not there: TESTS=all and Maven bring it, or unpack it as keycloak-${VERSION} in the folder that RECIPE_PRODUCTS names.`
-    : false;
+const skip = skipWithoutKeycloak();
 
 let keycloak, base, hubPorts;
 
@@ -34,13 +28,7 @@ const read = async (address) => (await admin('GET', address)).json();
 
 before(async () => {
   if (skip) return;
-  if (!there) {
-    const artifact = `org.keycloak:keycloak-quarkus-dist:${VERSION}:zip`;
-    await runSuccessfully('mvn', ['-q', '-ntp', 'dependency:get', `-Dartifact=${artifact}`, '-Dtransitive=false']);
-    await runSuccessfully('mvn', ['-q', '-ntp', 'dependency:unpack', `-Dartifact=${artifact}`, `-DoutputDirectory=${productCache}`]);
-  }
-  const program = findProgram(`keycloak-${VERSION}/bin/kc.sh`);
-  assert.ok(program && existsSync(program));
+  const program = path.join(await keycloakFolder(), 'bin/kc.sh');
   const [port, managementPort, ...rest] = await freePorts(4);
   hubPorts = rest;
   base = `http://localhost:${port}`;

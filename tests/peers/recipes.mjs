@@ -167,6 +167,22 @@ export const productPython = (name) => findProgram(`${name}/bin/python`);
 /** Returns the reason to skip a test of such a product, or false. */
 export const skipWithoutPython = (name) => (productPython(name) ? skipUnlessAll : `${name} is not there: TESTS=all tests/install peers installs it.`);
 
+/** Keycloak, from a folder keycloak-VERSION in RECIPE_PRODUCTS or target/recipes/; with TESTS=all Maven brings it there (150 MB). */
+const KEYCLOAK = 'keycloak-26.4.7';
+const hasKeycloak = () => findProgram(`${KEYCLOAK}/bin/kc.sh`);
+/** Returns the reason to skip a test of Keycloak, or false. */
+export const skipWithoutKeycloak = () => skipWithout('java', 'Install a Java 17 runtime or later.')
+  || (!hasKeycloak() && !(includesAll && findProgram('mvn')) && `${KEYCLOAK} is not there: TESTS=all and Maven bring it, or unpack it as ${KEYCLOAK} in the folder that RECIPE_PRODUCTS names.`);
+/** Returns the folder of Keycloak, which Maven brings if it is not there. */
+export async function keycloakFolder() {
+  if (!hasKeycloak()) {
+    const artifact = `org.keycloak:keycloak-quarkus-dist:${KEYCLOAK.replace('keycloak-', '')}:zip`;
+    await runSuccessfully('mvn', ['-q', '-ntp', 'dependency:get', `-Dartifact=${artifact}`, '-Dtransitive=false']);
+    await runSuccessfully('mvn', ['-q', '-ntp', 'dependency:unpack', `-Dartifact=${artifact}`, `-DoutputDirectory=${productCache}`]);
+  }
+  return path.dirname(path.dirname(hasKeycloak()));
+}
+
 // Uses the installed Go toolchain and downloads no other.
 export const goEnv = { ...process.env, GOTOOLCHAIN: 'local' };
 /** Returns the reason to skip a test of a Go program, or false. */
