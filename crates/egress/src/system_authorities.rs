@@ -22,7 +22,7 @@ pub fn system_authorities() -> RootCertStore {
         LOGGED.call_once(|| {
             tracing::warn!(
                 "no server can be called over TLS: {NO_AUTHORITIES}: {NO_AUTHORITIES_FIX}"
-            )
+            );
         });
     }
     roots
