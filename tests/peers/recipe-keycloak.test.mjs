@@ -5,7 +5,7 @@ import { after, before, test } from 'node:test';
 import * as oidc from 'openid-client';
 import { Browser, IDP_SECRET, freePorts, random } from './harness.mjs';
 import {
-  HUB, JANE, deleteHubCookies, allowLoopback, keycloakFolder, readRecipe, replaceAll, skipWithoutKeycloak, startHubForIdp, startHubForSp, startProduct, signInThroughHub,
+  HUB, JANE, deleteHubCookies, allowLoopback, keycloakFolder, readRecipe, replaceAll, skipWithoutKeycloak, startHubForIdp, startHubForSp, startProduct, signInThroughHub, signOutThroughHub,
 } from './recipes.mjs';
 
 const ADMIN = { name: 'admin', password: random(16) };
@@ -151,19 +151,33 @@ test('Keycloak as a broker signs a person in with the files of its recipe', { sk
   });
   t.after(hub.stop);
   const redirect_uri = 'http://localhost:1/callback';
-  await admin('POST', '', { realm: 'portal', enabled: true, clients: [{ clientId: 'app', publicClient: true, redirectUris: [redirect_uri] }] });
-  await admin('POST', '/portal/identity-provider/instances', JSON.parse(replaceAll(page.file('identity-provider.json'), { [HUB]: hub.base, 'THE-SECRET': secret })));
+  const attributes = { 'post.logout.redirect.uris': '+' };
+  await admin('POST', '', { realm: 'portal', enabled: true, clients: [{ clientId: 'app', publicClient: true, redirectUris: [redirect_uri], attributes }] });
+  const provider = JSON.parse(replaceAll(page.file('identity-provider.json'), { [HUB]: hub.base, 'THE-SECRET': secret }));
+  await admin('POST', '/portal/identity-provider/instances', provider);
   const client = await oidc.discovery(new URL(`${base}/realms/portal`), 'app', undefined, oidc.None(), { execute: [oidc.allowInsecureRequests] });
-  const verifier = oidc.randomPKCECodeVerifier();
-  const url = oidc.buildAuthorizationUrl(client, {
-    redirect_uri, scope: 'openid profile email', kc_idp_hint: 'passerelle', code_challenge: await oidc.calculatePKCECodeChallenge(verifier), code_challenge_method: 'S256',
-  });
   const browser = new Browser();
-  const back = await signInThroughHub(browser, await browser.open(url.href), redirect_uri);
-  assert.ok(back.stopped, `${back.status} ${back.url}\n${back.html}\n${keycloak.output()}`);
-  const tokens = await oidc.authorizationCodeGrant(client, new URL(back.url), { pkceCodeVerifier: verifier });
-  const person = tokens.claims();
+  /** Signs in at Keycloak. Fails unless the hub shows its choice page. */
+  const enter = async () => {
+    const verifier = oidc.randomPKCECodeVerifier();
+    const url = oidc.buildAuthorizationUrl(client, {
+      redirect_uri, scope: 'openid profile email', kc_idp_hint: 'passerelle', code_challenge: await oidc.calculatePKCECodeChallenge(verifier), code_challenge_method: 'S256',
+    });
+    const page = await browser.open(url.href, { stopAt: redirect_uri });
+    assert.ok(!page.stopped, page.url);
+    const back = await signInThroughHub(browser, page, redirect_uri);
+    assert.ok(back.stopped, `${back.status} ${back.url}\n${back.html}\n${keycloak.output()}`);
+    return oidc.authorizationCodeGrant(client, new URL(back.url), { pkceCodeVerifier: verifier });
+  };
+  const signOutUrl = (tokens) => oidc.buildEndSessionUrl(client, { id_token_hint: tokens.id_token, post_logout_redirect_uri: redirect_uri }).href;
+
+  const first = await enter();
+  const person = first.claims();
   for (const [name, value] of Object.entries({ email: JANE.email, preferred_username: JANE.preferred_username, given_name: 'Jane', family_name: 'Doe' })) {
     assert.equal(person[name], value);
   }
+  // A logout at Keycloak ends the session at the hub.
+  const out = await signOutThroughHub(browser, signOutUrl(first), redirect_uri);
+  assert.ok(out.stopped, `${out.url}\n${out.html}`);
+  await enter();
 });

@@ -131,7 +131,7 @@ export function deleteHubCookies(browser) {
 /** Signs Jane in from the hub's choice page. Returns the page of the service provider, or the redirect to `stopAt`. */
 export async function signInThroughHub(browser, choice, stopAt, login = 'jane') {
   const page = await chooseProvider(browser, choice, 'real', stopAt);
-  return browser.submit(page, { values: { login, password: 'any' }, stopAt });
+  return page.stopped ? page : browser.submit(page, { values: { login, password: 'any' }, stopAt });
 }
 
 /** Signs out from the service provider's address, and confirms at the identity provider. */
