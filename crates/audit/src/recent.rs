@@ -9,9 +9,12 @@
 //! became a login, which anyone can send. An event costs a short lock and about sixty bytes,
 //! an explanation up to 300 more.
 
+pub mod failures;
+
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
 
+use self::failures::{FailureFilter, FailureSummary, RecentFailures};
 use super::event::{Event, EventKind};
 use passerelle_federation::assurance::Level;
 use passerelle_protocol::catalogue::ErrorCode;
@@ -44,6 +47,7 @@ pub struct RecentEvents {
     env: Env,
     limits: RetentionLimits,
     shards: [Mutex<Shard>; SHARDS],
+    failures: RecentFailures,
 }
 
 /// Stage of a login, derived from its events.
@@ -166,12 +170,18 @@ impl RecentEvents {
     /// Creates an empty collection with these limits.
     #[must_use]
     pub fn new(limits: RetentionLimits, env: &Env) -> Self {
-        Self { env: env.clone(), limits, shards: Default::default() }
+        Self {
+            env: env.clone(),
+            limits,
+            shards: Default::default(),
+            failures: RecentFailures::default(),
+        }
     }
 
     /// Keeps an event that has a support id.
     pub fn record(&self, event: &Event) {
-        let Some(key) = event.support_id.as_ref().and_then(SupportId::number) else { return };
+        let Some(id) = &event.support_id else { return };
+        let Some(key) = id.number() else { return };
         let party = match (&event.idp, &event.dp) {
             (Some(idp), _) => Party::IdentityProvider(idp.clone()),
             (None, Some(dp)) => Party::DataProvider(dp.clone()),
@@ -192,13 +202,20 @@ impl RecentEvents {
                 logins: per_shard(self.limits.logins),
                 without_login: per_shard(self.limits.without_login),
             };
-            shard.lock().unwrap_or_else(PoisonError::into_inner).add(
-                key,
-                entry,
-                event.sp.as_ref(),
-                limits,
-            );
+            let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
+            shard.add(key, entry, event.sp.as_ref(), limits);
+            if let Some(timeline) = shard.timelines.get(&key)
+                && let Some(entry) = timeline.entries.last()
+            {
+                self.failures.record(id, timeline, entry);
+            }
         }
+    }
+
+    /// Summarizes the logins that failed in the last hour.
+    #[must_use]
+    pub fn summarize_failures(&self, filter: &FailureFilter) -> FailureSummary {
+        self.failures.summarize(filter, self.env.now())
     }
 
     /// Returns the timeline of a support id.

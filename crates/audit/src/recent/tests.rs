@@ -6,20 +6,20 @@ use super::*;
 use passerelle_protocol::testing::env::{ManualClock, SeededEntropy};
 use std::time::Duration;
 
-fn recent(logins: usize, without_login: usize) -> (RecentEvents, Arc<ManualClock>) {
+pub(super) fn recent(logins: usize, without_login: usize) -> (RecentEvents, Arc<ManualClock>) {
     let clock = Arc::new(ManualClock::at(Timestamp::from_seconds(1000)));
     let env = Env::new(Arc::clone(&clock) as Arc<_>, Arc::new(SeededEntropy::new(1)));
     (RecentEvents::new(RetentionLimits { logins, without_login }, &env), clock)
 }
 
-fn id(number: u64) -> SupportId {
+pub(super) fn id(number: u64) -> SupportId {
     const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
     let letter =
         |at: u32| char::from(ALPHABET[usize::try_from((number >> (5 * at)) & 31).unwrap()]);
     SupportId::new((0..12).rev().map(letter).collect::<String>())
 }
 
-fn event(kind: EventKind, number: u64) -> Event {
+pub(super) fn event(kind: EventKind, number: u64) -> Event {
     Event::new(kind).support_id(&id(number)).sp(&"sp".into())
 }
 
