@@ -24,6 +24,7 @@ mod operations;
 pub mod operator_accounts;
 pub mod operators;
 pub mod private_listener;
+pub mod readable;
 pub mod readiness;
 mod refresh_grants;
 pub mod responses;

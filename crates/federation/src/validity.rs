@@ -64,7 +64,7 @@ impl Validity {
             let fix = "write a date, a time and a time zone, for example 2027-03-01T00:00:00Z or 2027-03-01T00:00:00+01:00";
             let unreadable =
                 || FieldDiagnostic::new(name, "is not a date and time with a time zone", fix);
-            text.map(|text| parse(text).ok_or_else(unreadable)).transpose()
+            text.map(|text| parse_rfc3339(text).ok_or_else(unreadable)).transpose()
         };
         let validity = Self { not_before: moment(begin)?, not_after: moment(end)? };
         match (validity.not_before, validity.not_after) {
@@ -97,7 +97,8 @@ pub fn first_exceeding(most: usize, validities: &[Validity]) -> Option<usize> {
 }
 
 /// Parses RFC 3339, also with a space as TOML allows; rejects dates before 1970.
-fn parse(text: &str) -> Option<Timestamp> {
+#[must_use]
+pub fn parse_rfc3339(text: &str) -> Option<Timestamp> {
     let moment = DateTime::parse_from_rfc3339(text).ok()?;
     u64::try_from(moment.timestamp_millis()).ok().map(Timestamp::from_millis)
 }
@@ -153,15 +154,15 @@ mod tests {
     fn a_moment_is_read_as_it_is_written() {
         for millis in [0, 10_250, 1_800_000_000_000, 4_102_444_800_001] {
             let at = Timestamp::from_millis(millis);
-            assert_eq!(parse(&format_rfc3339(at)), Some(at));
+            assert_eq!(parse_rfc3339(&format_rfc3339(at)), Some(at));
         }
         assert_eq!(format_rfc3339(AT(1_800_000_000)), "2027-01-15T08:00:00Z");
     }
 
     #[test]
     fn a_moment_needs_its_zone() {
-        assert_eq!(parse("1970-01-01T01:00:10+01:00"), Some(AT(10)));
-        assert_eq!(parse("1970-01-01 00:00:10.250Z"), Some(Timestamp::from_millis(10_250)));
+        assert_eq!(parse_rfc3339("1970-01-01T01:00:10+01:00"), Some(AT(10)));
+        assert_eq!(parse_rfc3339("1970-01-01 00:00:10.250Z"), Some(Timestamp::from_millis(10_250)));
         for bad in [
             "1970-01-01T00:00:10",
             "1970-01-01",
@@ -171,7 +172,7 @@ mod tests {
             "soon",
             "",
         ] {
-            assert_eq!(parse(bad), None, "{bad}");
+            assert_eq!(parse_rfc3339(bad), None, "{bad}");
         }
     }
 }
