@@ -8,9 +8,7 @@ use passerelle_admin::BlockChange;
 use passerelle_egress::circuit_breaker::CircuitState;
 use passerelle_federation::localized_text::text_in_language;
 use passerelle_federation::validity::format_rfc3339;
-use passerelle_hub::registry::{
-    BlockOrigin, BlockRow, ConnectorRow, ConnectorState, HealthRow, NewBlock,
-};
+use passerelle_hub::registry::{BlockOrigin, BlockRow, ConnectorRow, HealthRow, NewBlock};
 use passerelle_protocol::env::Env;
 use passerelle_protocol::ids::{ClientId, ConnectorId};
 use passerelle_server::admin_client::AdminClient;
@@ -184,19 +182,12 @@ fn print_change(what: &str, changed: &BlockChange) {
 
 /// Formats one connector: its state, then its health and its blocks.
 fn format_connector(row: &ConnectorRow) -> String {
-    let state = match row.state {
-        ConnectorState::Disabled => "off",
-        ConnectorState::Blocked => "blocked",
-        ConnectorState::Available
-        | ConnectorState::Degraded
-        | ConnectorState::Recovering
-        | ConnectorState::Down => "on",
-    };
+    let state = row.state.as_str();
     let (id, name) = (row.id.as_str(), text_in_language(&row.name, "en"));
     let levels = format!("{}..{}", row.lowest.as_str(), row.highest.as_str());
     let health = row.health.as_ref().map(format_health).unwrap_or_default();
     format!(
-        "{id:<24} {state:<8} {levels:<14} {name}\n{health}{}",
+        "{id:<24} {state:<9} {levels:<14} {name}\n{health}{}",
         row.blocks.iter().map(format_block).collect::<String>()
     )
 }

@@ -91,7 +91,7 @@ fn write_connectors(text: &mut String, view: &StatusView) -> std::fmt::Result {
             text,
             "{:<32} {:<11} {rate:>9.1} {failed:>9} {calls_failed:>12} {p99:>10}  {}",
             row.id.as_str(),
-            row.state_text(),
+            row.state.as_str(),
             reasons.join(", ")
         )?;
     }

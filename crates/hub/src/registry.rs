@@ -31,7 +31,9 @@ use passerelle_store::Store;
 use passerelle_telemetry::CheckFinding;
 
 pub use block_commands::{BlockError, BlockOrigin, BlockRow, NewBlock};
-pub use connector_overview::{ConnectorRow, ConnectorState, HealthRow, UnreachableRow};
+pub use connector_overview::{
+    ConnectorDates, ConnectorRow, ConnectorState, HealthRow, UnreachableRow,
+};
 
 /// Interval between two searches for dead connector actors.
 const LIVENESS_CHECK_INTERVAL: Duration = Duration::from_secs(1);

@@ -224,7 +224,7 @@ fn capacity_fix(row: &StoreUsage) -> String {
 fn find_unavailable_connectors(rows: &[ConnectorRow]) -> Vec<CheckFinding> {
     let on: Vec<&ConnectorRow> = rows.iter().filter(|row| row.state.is_enabled()).collect();
     let is_unavailable = |row: &&&ConnectorRow| {
-        matches!(row.state, ConnectorState::Down | ConnectorState::Recovering)
+        matches!(row.state, ConnectorState::Down)
     };
     let unavailable: Vec<&str> =
         on.iter().filter(is_unavailable).map(|row| row.id.as_str()).collect();
@@ -324,7 +324,7 @@ mod tests {
         let rows = [
             row("a", ConnectorState::Available, None),
             row("b", ConnectorState::Down, None),
-            row("c", ConnectorState::Recovering, None),
+            row("c", ConnectorState::Down, None),
         ];
         let findings = find_unavailable_connectors(&rows);
         assert!(

@@ -269,7 +269,7 @@ async fn an_identity_provider_that_dies_after_its_documents_were_fetched_is_not_
     pass(&hub.clock, 90).await;
     assert_eq!(hub.circuit(0), CircuitState::Open);
     let row = hub.connectors.overview().into_iter().find(|row| row.id == id(0)).unwrap();
-    assert_eq!(row.state_text(), "down", "`idp list` differs");
+    assert_eq!(row.state.as_str(), "down", "`idp list` differs");
     pass(&hub.clock, 1800).await;
     assert_eq!(hub.circuit(0), CircuitState::Open);
 }

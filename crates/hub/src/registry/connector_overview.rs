@@ -75,17 +75,13 @@ pub struct UnreachableRow {
 pub enum ConnectorState {
     /// Its circuit is open: it can't be chosen.
     Down,
-    /// It may be chosen, and at least half of its calls or the hub's probes fail.
-    #[serde(rename = "failing")]
+    /// It may be chosen, and at least half of its calls or the hub's probes fail, or its circuit is
+    /// half-open.
     Degraded,
-    /// Its circuit is half-open.
-    Recovering,
     /// Blocked for all service providers. One that is blocked for some is not.
     Blocked,
-    #[serde(rename = "on")]
     Available,
     /// Disabled in its file.
-    #[serde(rename = "off")]
     Disabled,
 }
 
@@ -94,6 +90,24 @@ impl ConnectorState {
     #[must_use]
     pub const fn is_enabled(self) -> bool {
         !matches!(self, Self::Blocked | Self::Disabled)
+    }
+
+    /// Returns whether users may choose it.
+    #[must_use]
+    pub const fn is_usable(self) -> bool {
+        matches!(self, Self::Available | Self::Degraded)
+    }
+
+    /// Returns the word for the state, the same wherever an operator reads it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Down => "down",
+            Self::Degraded => "degraded",
+            Self::Blocked => "blocked",
+            Self::Available => "available",
+            Self::Disabled => "disabled",
+        }
     }
 }
 
@@ -104,22 +118,36 @@ impl ConnectorRow {
         matches!(self.state, ConnectorState::Available) && self.invalid_file.is_none()
     }
 
-    /// Returns the state as text.
+    /// Returns the error code for which the hub can't reach it, or the most frequent one of the
+    /// last minute's calls.
     #[must_use]
-    pub const fn state_text(&self) -> &'static str {
-        match self.state {
-            ConnectorState::Available if self.invalid_file.is_some() => "file invalid",
-            ConnectorState::Available => "healthy",
-            ConnectorState::Degraded => "failing",
-            ConnectorState::Down => "down",
-            ConnectorState::Recovering => "recovering",
-            ConnectorState::Disabled => "off",
-            ConnectorState::Blocked => "blocked",
-        }
+    pub fn cause(&self) -> Option<&str> {
+        let health = self.health.as_ref()?;
+        let unreachable = health.unreachable.as_ref().map(|unreachable| unreachable.code.as_str());
+        unreachable.or_else(|| health.reasons.first().map(|(code, _)| code.as_str()))
     }
 }
 
+/// Dates of what a connector relies on.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct ConnectorDates {
+    /// When the keys in use of its identity provider were fetched; `None` for a kind without keys.
+    pub keys_fetched_at: Option<Timestamp>,
+    /// When what the operator must renew expires, with its name.
+    pub expiries: Vec<(&'static str, Timestamp)>,
+}
+
 impl Connectors {
+    /// Returns the dates of a connector's keys and certificates; none for an unknown one.
+    #[must_use]
+    pub fn dates(&self, id: &ConnectorId) -> ConnectorDates {
+        let connector = self.connector(id);
+        connector.map_or_else(ConnectorDates::default, |connector| ConnectorDates {
+            keys_fetched_at: connector.keys_fetched_at(),
+            expiries: connector.certificate_expiries(),
+        })
+    }
+
     /// Returns every connector, by id.
     #[must_use]
     pub fn overview(&self) -> Vec<ConnectorRow> {
@@ -176,7 +204,7 @@ impl HealthRow {
         let failures: u32 = self.reasons.iter().map(|(_, count)| *count).sum();
         match self.circuit {
             CircuitState::Open => ConnectorState::Down,
-            CircuitState::HalfOpen => ConnectorState::Recovering,
+            CircuitState::HalfOpen => ConnectorState::Degraded,
             CircuitState::Closed
                 if self.failure_ratio >= 0.5 && failures >= MIN_FAILURES_TO_DEGRADE =>
             {
