@@ -120,6 +120,7 @@ mod tests {
             ready: true,
             drained: false,
             checks: Vec::new(),
+            problems: Vec::new(),
             live: LiveLogins { choosing: 3, ..LiveLogins::default() },
             ended_logins: ended(now),
             last_hour: Vec::new(),

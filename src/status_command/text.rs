@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use passerelle_admin::readiness::CheckState;
+use passerelle_admin::console::HubStatus;
+use passerelle_admin::{fold_problems, readable};
 use passerelle_hub::registry::ConnectorRow;
 
 use super::StatusView;
@@ -29,11 +30,7 @@ fn write_status(text: &mut String, view: &StatusView) -> std::fmt::Result {
         status.headline(),
         view.interval_seconds
     )?;
-    for check in status.checks.iter().filter(|check| check.state != CheckState::Ok) {
-        for finding in &check.findings {
-            writeln!(text, "  {} {}: {finding}", check.name, check.state.as_str())?;
-        }
-    }
+    write_problems(text, status)?;
     writeln!(text, "\nLogins           {:>8.1}/s", view.logins_per_second)?;
     let mut outcomes: BTreeMap<&str, u64> = BTreeMap::new();
     for (outcome, count) in view.recent_logins.values().flatten() {
@@ -47,14 +44,14 @@ fn write_status(text: &mut String, view: &StatusView) -> std::fmt::Result {
         status.live.rows().iter().map(|(name, count)| format!("{name} {count}")).collect();
     writeln!(text, "  in progress    {}", rows.join(" · "))?;
     write_connectors(text, view)?;
-    writeln!(text, "\n{:<44} {:>9} {:>10} {:>10}", "Store", "records", "capacity", "used")?;
+    writeln!(text, "\n{:<44} {:>13} {:>13} {:>6}", "Store", "used", "capacity", "full")?;
     for row in &status.store {
         writeln!(
             text,
-            "{:<44} {:>9} {:>10} {:>8} %",
+            "{:<44} {:>13} {:>13} {:>4} %",
             row.records,
-            row.used,
-            row.capacity,
+            row.used_text(),
+            row.capacity_text(),
             row.percent_used()
         )?;
     }
@@ -64,6 +61,29 @@ fn write_status(text: &mut String, view: &StatusView) -> std::fmt::Result {
             writeln!(text, "  {}", row.join("  "))?;
         }
         writeln!(text, "  {}", table.advice)?;
+    }
+    Ok(())
+}
+
+/// Writes the problems in the words and the order of the console.
+fn write_problems(text: &mut String, status: &HubStatus) -> std::fmt::Result {
+    let (shown, folded) = fold_problems(&status.problems);
+    for problem in shown {
+        let since = readable::relative_time(&problem.since, &status.at);
+        write!(
+            text,
+            "  {} {}: {} (began {since}",
+            problem.check,
+            problem.state.as_str(),
+            problem.finding
+        )?;
+        if !problem.cost().is_empty() {
+            write!(text, "; {}", problem.cost())?;
+        }
+        writeln!(text, ")")?;
+    }
+    if !folded.is_empty() {
+        writeln!(text, "  … and {} more problems: `passerelle status --json`", folded.len())?;
     }
     Ok(())
 }
@@ -120,13 +140,24 @@ fn format_seconds(within: Option<f64>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use passerelle_admin::readiness::{CheckFinding, CheckResult};
+    use passerelle_admin::Problem;
+    use passerelle_admin::readiness::{CheckFinding, CheckState};
 
     use super::super::tests;
     use super::*;
 
     fn view() -> StatusView {
         tests::view(&[], &[("a", "granted", 120), ("b", "failed", 3), ("(none)", "granted", 1)])
+    }
+
+    fn config_problem(finding: CheckFinding) -> Problem {
+        Problem {
+            check: "config".into(),
+            state: CheckState::Degraded,
+            finding,
+            since: "2026-12-31T23:49:00Z".into(),
+            lost_logins_per_minute: Some(12.4),
+        }
     }
 
     #[test]
@@ -140,23 +171,21 @@ mod tests {
             "{text}"
         );
         let finding = CheckFinding::new("connectors/a.toml is invalid", "correct it");
-        let check = CheckResult {
-            name: "config".into(),
-            state: CheckState::Degraded,
-            findings: vec![finding],
-        };
         let mut view = view();
-        view.status.checks = vec![check];
+        view.status.problems = vec![config_problem(finding)];
         let text = render_status(&view);
         assert!(
             text.contains("The hub is degraded.")
-                && text.contains("config degraded: connectors/a.toml is invalid; fix: correct it"),
+                && text.contains(
+                    "config degraded: connectors/a.toml is invalid; fix: correct it \
+                     (began 11 minutes ago; about 12 logins per minute are missing)"
+                ),
             "{text}"
         );
         view.status.ready = false;
         assert!(render_status(&view).contains("The hub is not ready."));
         let refused = CheckFinding::no_login_admitted("the disk is full", "free space");
-        view.status.checks[0].findings.push(refused);
+        view.status.problems.push(config_problem(refused));
         let text = render_status(&view);
         assert!(
             text.contains("\nNo login is admitted. Ended")
@@ -168,13 +197,8 @@ mod tests {
     #[test]
     fn escape_sequences_in_names_do_not_reach_the_terminal() {
         let finding = CheckFinding::new("\x1b]0;owned\x07\x1b[2J\r\u{9b}31m", "\x1b[2J");
-        let check = CheckResult {
-            name: "config".into(),
-            state: CheckState::Degraded,
-            findings: vec![finding],
-        };
         let mut view = view();
-        view.status.checks = vec![check];
+        view.status.problems = vec![config_problem(finding)];
         let text = render_status(&view);
         assert!(
             text.contains("owned") && !text.chars().any(|c| c.is_control() && c != '\n'),

@@ -173,8 +173,13 @@ async fn script_in_names_and_urls_stays_inert_in_the_console() {
     let page = browser.authorize(&Authorize::by("bakery")).await.choose("amandier").await;
     let support_id = page.sign_in_failing("error").await.support_id();
     let cookie = hub.operator_cookie().await;
-    let paths =
-        ["/admin/".to_owned(), "/admin/config".to_owned(), format!("/admin/logins/{support_id}")];
+    let paths = [
+        "/admin/".to_owned(),
+        "/admin/config".to_owned(),
+        "/admin/identity-providers".to_owned(),
+        "/admin/service-providers".to_owned(),
+        format!("/admin/logins/{support_id}"),
+    ];
     for path in paths {
         let page = hub.console_page(&path, &cookie).await;
         assert!(page.body.contains("alert(1)") && !page.body.contains("<script"), "{path}");
@@ -187,12 +192,18 @@ async fn script_in_names_and_urls_stays_inert_in_the_console() {
     for entered in
         ["%3Cscript%3Ealert(1)%3C%2Fscript%3E", "%22%3E%3Cimg%20src=x%20onerror=alert(1)%3E"]
     {
-        for path in
-            [format!("/admin/logins/{entered}"), format!("/admin/logins?support_id={entered}")]
-        {
+        for path in [
+            format!("/admin/logins/{entered}"),
+            format!("/admin/logins?support_id={entered}"),
+            format!("/admin/identity-providers?q={entered}"),
+            format!("/admin/service-providers?q={entered}"),
+        ] {
             let page = hub.console_page(&path, &cookie).await;
             assert!(
-                !page.body.contains("alert(1)") && !page.header("location").contains("alert"),
+                !page.body.contains("alert(1)<")
+                    && !page.body.contains("<img")
+                    && !page.body.contains("<script")
+                    && !page.header("location").contains("alert"),
                 "{}",
                 page.body
             );
@@ -238,10 +249,13 @@ async fn the_status_says_what_is_degraded_and_how_to_fix_it() {
     );
     let row = status.connectors.iter().find(|row| row.id.as_str() == "amandier");
     let row = row.expect("its last valid version stays in use");
+    let [problem] = status.problems.as_slice() else { panic!("{:?}", status.problems) };
+    assert_eq!((problem.check.as_str(), &problem.finding), ("config", &config.findings[0]));
     assert!(!row.is_healthy(), "a restart loses it");
     assert!(row.invalid_file.as_ref().unwrap().contains("amandier.toml"), "{row:?}");
     let page = overview(&hub).await;
     assert!(page.contains("the last valid version of its file is in use"), "{page}");
+    assert!(page.contains("amandier.toml"), "{page}");
 }
 
 /// The disk of the audit log is full, and `when_full = "stop"`.
@@ -258,7 +272,9 @@ async fn a_hub_that_admits_no_login_says_so_first_with_the_fix() {
     wait_until("the disk is full", || hub.degradations(0).contains_key("logins")).await;
     let status: HubStatus = hub.get_json("/admin/status").await;
     assert_eq!((status.headline(), status.ready), ("No login is admitted", true));
-    let refusal = status.refusals().next().unwrap();
+    let checks: Vec<&str> = status.problems.iter().map(|problem| problem.check.as_str()).collect();
+    assert_eq!(checks, ["audit", "logins"], "the cause is before its effect");
+    let refusal = &status.problems[1].finding;
     assert!(
         refusal.message.contains("can't be written: No space left")
             && refusal.fix.starts_with("free space"),

@@ -1,18 +1,19 @@
 //! The admin console: one login by its support id, and the state of the hub (docs/operating.md).
 //!
-//! Responsible for `/admin/`, `/admin/status`, `/admin/config` and `/admin/logins/{support id}`, as
-//! JSON and as pages without script. Does not decide access, and changes nothing (`admin` does). It
-//! shows no personal data and lists no logins: the operator must have the support id, or a person's
-//! `sub` and a reason.
+//! Responsible for `/admin/`, `/admin/status`, `/admin/config`, `/admin/identity-providers`,
+//! `/admin/service-providers` and `/admin/logins/{support id}`, as JSON and as pages without script.
+//! Does not decide access, and changes nothing (`admin` does). It shows no personal data and lists
+//! no logins: the operator must have the support id, or a person's `sub` and a reason.
 
 mod advice;
 mod descriptions;
+mod listing;
 mod login;
 mod lookup;
 pub(super) mod pages;
 mod peers;
+mod providers;
 pub mod session;
-mod trend;
 mod views;
 
 use std::path::PathBuf;
@@ -25,20 +26,21 @@ use actix_web::{HttpRequest, HttpResponse};
 use serde_json::Value;
 
 use self::pages::PageContext;
+use self::pages::overview::{self, RefreshMode};
 pub use self::peers::{LoginReport, PeerAnswer, PeerHubs, PeerLoginSearch, ReportSource};
-pub use self::trend::{LoginMinute, LoginTrend};
 pub use self::views::{
     ConfigurationView, DataProviderRow, EventView, ExtensionTable, HubStatus, LiveLogins,
     LoginView, NamedParty, NodeAnswer, NoticeRow, PendingRegistrationRow, PersonLogin,
     PersonLogins, RefusalView, ServiceProviderRow, StoreUsage,
 };
+pub use crate::login_trend::{LoginMinute, LoginTrend};
 use crate::operators::AdminRequester;
 use crate::readiness::Readiness;
 use crate::responses::{AdminError, ok_response};
 use passerelle_audit::RecentEvents;
-use passerelle_federation::Federation;
 use passerelle_federation::blocks::Block;
 use passerelle_federation::validity::format_rfc3339;
+use passerelle_federation::{Federation, ServiceProvider};
 use passerelle_grants::HubCore;
 use passerelle_hub::Connectors;
 use passerelle_hub::registry::ConnectorRow;
@@ -80,23 +82,24 @@ pub struct AdminConsole {
     pub audit_searches: Arc<tokio::sync::Mutex<()>>,
     /// The other hubs; `None` without any.
     pub peers: Option<Arc<dyn PeerHubs>>,
-    pub trend: Arc<LoginTrend>,
     /// `passerelle.toml` as loaded, defaults included. It names where secrets are, and holds none.
     pub settings: Value,
 }
 
 impl AdminConsole {
     fn current_status(&self) -> HubStatus {
+        let report = self.readiness.report();
         HubStatus {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             node: self.node.clone(),
             drained: self.readiness.is_drained(),
-            last_hour: self.trend.minutes(),
+            last_hour: self.readiness.login_trend().minutes(),
             platform: self.core.platform,
             issuer: self.core.issuer.clone(),
             at: format_rfc3339(self.core.env.now()),
-            ready: self.readiness.not_ready_reasons().is_empty(),
-            checks: self.readiness.check_results(),
+            ready: report.is_ready(),
+            checks: report.check_results(),
+            problems: report.problems,
             live: (self.live_logins)(),
             ended_logins: self.core.metrics.ended_logins(),
             store: (self.store_usage)(),
@@ -113,7 +116,10 @@ impl AdminConsole {
         ConfigurationView {
             settings: self.settings.clone(),
             connectors: federation.connectors().keys().cloned().collect(),
-            service_providers: service_provider_rows(&federation),
+            service_providers: federation
+                .service_providers()
+                .map(|service| service_provider_row(service, &federation))
+                .collect(),
             data_providers: federation
                 .active_data_providers()
                 .map(|provider| DataProviderRow {
@@ -160,22 +166,19 @@ fn worst_first(mut rows: Vec<ConnectorRow>) -> Vec<ConnectorRow> {
     rows
 }
 
-fn service_provider_rows(federation: &Federation) -> Vec<ServiceProviderRow> {
-    let row = |service: &Arc<passerelle_federation::ServiceProvider>| {
-        let registration = &service.registration;
-        let admitted =
-            federation.connectors().keys().filter(|id| service.allowed_connectors.allows(id));
-        ServiceProviderRow {
-            client_id: registration.client_id.clone(),
-            name: english_name(&service.name),
-            active: registration.active,
-            rules: registration.rules,
-            redirect_uris: registration.redirect_uris.clone(),
-            scopes: registration.granted_scopes.iter().map(ToString::to_string).collect(),
-            connectors: admitted.cloned().collect(),
-        }
-    };
-    federation.service_providers().map(row).collect()
+fn service_provider_row(service: &ServiceProvider, federation: &Federation) -> ServiceProviderRow {
+    let registration = &service.registration;
+    let admitted =
+        federation.connectors().keys().filter(|id| service.allowed_connectors.allows(id));
+    ServiceProviderRow {
+        client_id: registration.client_id.clone(),
+        name: english_name(&service.name),
+        active: registration.active,
+        rules: registration.rules,
+        redirect_uris: registration.redirect_uris.clone(),
+        scopes: registration.granted_scopes.iter().map(ToString::to_string).collect(),
+        connectors: admitted.cloned().collect(),
+    }
 }
 
 /// Returns the English name, for operators.
@@ -189,6 +192,8 @@ pub(super) fn configure_routes(config: &mut ServiceConfig) {
         .service(web::resource(["", "/"]).get(show_status))
         .service(web::resource("/status").get(show_status))
         .service(web::resource("/config").get(show_configuration))
+        .service(web::resource("/identity-providers").get(providers::list_identity_providers))
+        .service(web::resource("/service-providers").get(providers::list_service_providers))
         .service(web::resource("/logins").get(find_login))
         .service(web::resource("/logins/{support_id}").get(show_login));
 }
@@ -209,11 +214,12 @@ async fn show_status(
     if !is_browser_request(request.headers()) {
         return Ok(ok_response(&status));
     }
-    let refresh = pages::RefreshMode::from_query(request.query_string());
-    let mut page =
-        console_page(&console, Some(&by), 200, |page| pages::overview_page(&status, refresh, page));
-    if refresh == pages::RefreshMode::On {
-        let interval = HeaderValue::from(pages::REFRESH_SECONDS);
+    let refresh = RefreshMode::from_query(request.query_string());
+    let mut page = console_page(&console, Some(&by), 200, |page| {
+        overview::overview_page(&status, refresh, page)
+    });
+    if refresh == RefreshMode::On {
+        let interval = HeaderValue::from(overview::REFRESH_SECONDS);
         page.headers_mut().insert(HeaderName::from_static("refresh"), interval);
     }
     Ok(page)
@@ -276,6 +282,6 @@ pub(super) fn console_page(
     render: impl FnOnce(&PageContext) -> String,
 ) -> HttpResponse {
     let nonce = console.core.env.entropy().token();
-    let page = PageContext::new(&nonce, &console.node, by);
+    let page = PageContext::new(&nonce, &console.node, by, console.core.env.now());
     responses::admin_page_response(status, &nonce, render(&page))
 }

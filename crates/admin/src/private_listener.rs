@@ -12,7 +12,8 @@ use actix_web::{Error, HttpResponse, http::StatusCode};
 use serde::Serialize;
 use tokio::time::Instant;
 
-use crate::readiness::{CheckResult, Readiness};
+use crate::problem::Problem;
+use crate::readiness::{CheckFinding, CheckResult, CheckState, Readiness};
 use crate::responses::error_response;
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_telemetry::{Listener, Metrics};
@@ -80,13 +81,16 @@ pub fn configure_endpoints(
 }
 
 #[derive(Serialize)]
-struct ReadyzBody {
+struct ReadyzBody<'a> {
     ready: bool,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    not_ready: BTreeMap<&'static str, String>,
+    not_ready: BTreeMap<&'a str, String>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    degraded: BTreeMap<&'static str, Vec<String>>,
+    degraded: BTreeMap<&'a str, Vec<String>>,
     checks: Vec<CheckResult>,
+    /// Causes before effects.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    problems: &'a [Problem],
 }
 
 /// Adds the digest of the configuration in use, which `passerelle plan` compares with the files.
@@ -114,18 +118,20 @@ async fn livez() -> HttpResponse {
 }
 
 async fn readyz(readiness: Data<Readiness>) -> HttpResponse {
-    let not_ready = readiness.not_ready_reasons();
-    let status =
-        if not_ready.is_empty() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
-    let degraded = readiness.degradations().into_iter();
-    let body = ReadyzBody {
-        ready: not_ready.is_empty(),
-        not_ready: not_ready.into_iter().map(|(name, reason)| (name, reason.to_string())).collect(),
-        degraded: degraded
-            .map(|(name, problems)| (name, problems.iter().map(ToString::to_string).collect()))
-            .collect(),
-        checks: readiness.check_results(),
+    let report = readiness.report();
+    let ready = report.is_ready();
+    let as_text = |(name, findings): (_, Vec<CheckFinding>)| {
+        (name, findings.iter().map(ToString::to_string).collect::<Vec<_>>())
     };
+    let not_ready = report.findings(CheckState::NotReady).into_iter().map(as_text);
+    let body = ReadyzBody {
+        ready,
+        not_ready: not_ready.map(|(name, reasons)| (name, reasons.join("; "))).collect(),
+        degraded: report.findings(CheckState::Degraded).into_iter().map(as_text).collect(),
+        checks: report.check_results(),
+        problems: &report.problems,
+    };
+    let status = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     HttpResponse::build(status).insert_header(("cache-control", "no-store")).json(body)
 }
 
@@ -141,7 +147,13 @@ mod tests {
 
     use super::*;
     use actix_web::{App, test};
-    use passerelle_telemetry::CheckFinding;
+    use passerelle_protocol::env::Env;
+    use passerelle_protocol::testing::env::{ManualClock, SeededEntropy};
+
+    fn readiness_without_checks() -> Readiness {
+        let entropy = Arc::new(SeededEntropy::new(1));
+        Readiness::new(&Env::new(Arc::new(ManualClock::default()), entropy), Arc::default())
+    }
 
     async fn get(readiness: &Arc<Readiness>, path: &str) -> (u16, String) {
         get_with_metrics(readiness, path, Arc::new(Metrics::new().unwrap())).await
@@ -167,14 +179,15 @@ mod tests {
         let keys = Arc::new(AtomicBool::new(false));
         let loaded = Arc::clone(&keys);
         let readiness =
-            Readiness::default().with_check("store", || None).with_check("keys", move || {
+            readiness_without_checks().with_check("store", || None).with_check("keys", move || {
                 (!loaded.load(Ordering::SeqCst))
                     .then(|| CheckFinding::new("no signing key is loaded", "add one"))
             });
         let readiness = Arc::new(readiness);
         let missing = concat!(
             r#"{"ready":false,"not_ready":{"keys":"no signing key is loaded; fix: add one"},"checks":["#,
-            r#"{"name":"keys","state":"not_ready","findings":[{"message":"no signing key is loaded","fix":"add one"}]},{"name":"store","state":"ok"}]}"#
+            r#"{"name":"keys","state":"not_ready","findings":[{"message":"no signing key is loaded","fix":"add one"}]},{"name":"store","state":"ok"}],"#,
+            r#""problems":[{"check":"keys","state":"not_ready","message":"no signing key is loaded","fix":"add one","since":"1970-01-01T00:00:00Z"}]}"#
         );
         assert_eq!(get(&readiness, "/readyz").await, (503, missing.into()));
         keys.store(true, Ordering::SeqCst);
@@ -188,21 +201,22 @@ mod tests {
     async fn degradations_are_listed_and_do_not_make_the_process_unready() {
         let problems = || vec![CheckFinding::new("connectors/x.toml:3 name is missing", "add it")];
         let readiness = Arc::new(
-            Readiness::default()
+            readiness_without_checks()
                 .with_degradation_check("config", problems)
                 .with_degradation_check("other", Vec::new),
         );
         let body = concat!(
             r#"{"ready":true,"degraded":{"config":["connectors/x.toml:3 name is missing; fix: add it"]},"checks":["#,
             r#"{"name":"config","state":"degraded","findings":[{"message":"connectors/x.toml:3 name is missing","fix":"add it"}]},"#,
-            r#"{"name":"other","state":"ok"}]}"#
+            r#"{"name":"other","state":"ok"}],"#,
+            r#""problems":[{"check":"config","state":"degraded","message":"connectors/x.toml:3 name is missing","fix":"add it","since":"1970-01-01T00:00:00Z"}]}"#
         );
         assert_eq!(get(&readiness, "/readyz").await, (200, body.into()));
     }
 
     #[actix_web::test]
     async fn the_digest_of_the_configuration_in_use_is_served() {
-        let readiness = Arc::new(Readiness::default());
+        let readiness = Arc::new(readiness_without_checks());
         let metrics = Arc::new(Metrics::new().unwrap());
         let app = App::new()
             .configure(|config| configure_config_digest(config, || "the digest"))
@@ -225,7 +239,7 @@ mod tests {
 
     #[actix_web::test]
     async fn a_draining_process_is_not_ready_but_alive() {
-        let readiness = Arc::new(Readiness::default());
+        let readiness = Arc::new(readiness_without_checks());
         readiness.drain();
         let (status, body) = get(&readiness, "/readyz").await;
         assert_eq!((status, body.contains("draining")), (503, true));
@@ -235,7 +249,7 @@ mod tests {
     #[actix_web::test]
     async fn metrics_are_served_as_text() {
         let metrics = Arc::new(Metrics::new().unwrap());
-        let readiness = Arc::new(Readiness::default());
+        let readiness = Arc::new(readiness_without_checks());
         get_with_metrics(&readiness, "/livez", Arc::clone(&metrics)).await;
         let (status, body) = get_with_metrics(&readiness, "/metrics", metrics).await;
         assert_eq!((status, body.contains("passerelle_build_info")), (200, true));

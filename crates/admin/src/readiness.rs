@@ -3,10 +3,15 @@
 //! Does not depend on what is checked: each check is a named closure.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::{Deserialize, Serialize};
 
+use crate::login_trend::LoginTrend;
+pub use crate::problem::CheckState;
+use crate::problem::{CheckedFinding, Problem, ProblemHistory};
+use passerelle_protocol::env::Env;
 pub use passerelle_telemetry::CheckFinding;
 
 /// A readiness check; returns why the process is not ready.
@@ -14,39 +19,6 @@ type ReadinessCheck = Box<dyn Fn() -> Option<CheckFinding> + Send + Sync>;
 
 /// Lists the problems that an operator should fix, while requests are still served.
 type DegradationCheck = Box<dyn Fn() -> Vec<CheckFinding> + Send + Sync>;
-
-/// State of a check.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum CheckState {
-    Ok,
-    /// Needs a fix; requests are still served.
-    Degraded,
-    /// No request should be sent to this process.
-    NotReady,
-}
-
-impl CheckState {
-    /// Returns the state as text.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::Degraded => "degraded",
-            Self::NotReady => "not ready",
-        }
-    }
-
-    /// Returns the CSS class of the state.
-    #[must_use]
-    pub const fn css_class(self) -> &'static str {
-        match self {
-            Self::Ok => "",
-            Self::Degraded => "warning",
-            Self::NotReady => "error",
-        }
-    }
-}
 
 /// Result of one check, as in `/readyz`.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -58,16 +30,69 @@ pub struct CheckResult {
 }
 
 /// Readiness of this process: ready if every check passes and it is not shutting down.
-#[derive(Default)]
 pub struct Readiness {
     checks: Vec<(&'static str, ReadinessCheck)>,
     degradation_checks: Vec<(&'static str, DegradationCheck)>,
     draining: AtomicBool,
     /// An operator has drained the process, and may resume it.
     drained: AtomicBool,
+    history: ProblemHistory,
+}
+
+/// What the checks found at one moment.
+pub struct ReadinessReport {
+    /// Every check, by name.
+    names: BTreeSet<&'static str>,
+    /// Causes before effects.
+    pub problems: Vec<Problem>,
+}
+
+impl ReadinessReport {
+    /// Returns whether no finding makes the process unready.
+    #[must_use]
+    pub fn is_ready(&self) -> bool {
+        self.problems.iter().all(|problem| problem.state != CheckState::NotReady)
+    }
+
+    /// Returns the result of every check, by name.
+    #[must_use]
+    pub fn check_results(&self) -> Vec<CheckResult> {
+        let result = |name: &&'static str| {
+            let found = self.problems.iter().filter(|problem| problem.check == *name);
+            CheckResult {
+                name: (*name).to_owned(),
+                state: found.clone().map(|problem| problem.state).max().unwrap_or(CheckState::Ok),
+                findings: found.map(|problem| problem.finding.clone()).collect(),
+            }
+        };
+        self.names.iter().map(result).collect()
+    }
+
+    /// Returns the findings of this state, by check.
+    #[must_use]
+    pub fn findings(&self, state: CheckState) -> BTreeMap<&str, Vec<CheckFinding>> {
+        let mut findings: BTreeMap<&str, Vec<CheckFinding>> = BTreeMap::new();
+        for problem in self.problems.iter().filter(|problem| problem.state == state) {
+            findings.entry(&problem.check).or_default().push(problem.finding.clone());
+        }
+        findings
+    }
 }
 
 impl Readiness {
+    /// Creates the readiness of a process without checks. `trend` says how many logins a problem
+    /// costs.
+    #[must_use]
+    pub fn new(env: &Env, trend: Arc<LoginTrend>) -> Self {
+        Self {
+            checks: Vec::new(),
+            degradation_checks: Vec::new(),
+            draining: AtomicBool::new(false),
+            drained: AtomicBool::new(false),
+            history: ProblemHistory::new(env, trend),
+        }
+    }
+
     /// Adds a check. It runs at each `/readyz`: it must read known state and never wait.
     #[must_use]
     pub fn with_check(
@@ -90,42 +115,39 @@ impl Readiness {
         self
     }
 
-    /// Returns the result of every check, by name.
+    /// Runs every check.
     #[must_use]
-    pub fn check_results(&self) -> Vec<CheckResult> {
-        let (reasons, degradations) = (self.not_ready_reasons(), self.degradations());
-        let registered = self
-            .checks
-            .iter()
-            .map(|(name, _)| *name)
-            .chain(self.degradation_checks.iter().map(|(name, _)| *name));
-        let names: BTreeSet<&str> = registered.chain(reasons.keys().copied()).collect();
-        let row = |name: &str| {
-            let (reason, details) = (reasons.get(name), degradations.get(name));
-            let state = match (reason, details) {
-                (Some(_), _) => CheckState::NotReady,
-                (None, Some(_)) => CheckState::Degraded,
-                (None, None) => CheckState::Ok,
-            };
-            let findings = reason.into_iter().chain(details.into_iter().flatten());
-            CheckResult { name: name.to_owned(), state, findings: findings.cloned().collect() }
-        };
-        names.into_iter().map(row).collect()
+    pub fn report(&self) -> ReadinessReport {
+        let found = |check, state, finding| CheckedFinding { check, state, finding };
+        let draining = self.draining_finding();
+        let mut findings: Vec<CheckedFinding> = draining
+            .map(|finding| found("draining", CheckState::NotReady, finding))
+            .into_iter()
+            .collect();
+        for (name, check) in &self.checks {
+            findings.extend(check().map(|finding| found(name, CheckState::NotReady, finding)));
+        }
+        for (name, check) in &self.degradation_checks {
+            let degraded = check().into_iter();
+            findings.extend(degraded.map(|finding| found(name, CheckState::Degraded, finding)));
+        }
+        let names = self.checks.iter().map(|(name, _)| *name);
+        let names = names.chain(self.degradation_checks.iter().map(|(name, _)| *name));
+        let names = names.chain(findings.iter().map(|found| found.check)).collect();
+        ReadinessReport { names, problems: self.history.to_problems(findings) }
     }
 
-    /// Returns the problems that do not make the process unready, by check.
+    /// Returns the logins of the last hour.
     #[must_use]
-    pub fn degradations(&self) -> BTreeMap<&'static str, Vec<CheckFinding>> {
-        let results = self.degradation_checks.iter().map(|(name, check)| (*name, check()));
-        results.filter(|(_, problems)| !problems.is_empty()).collect()
+    pub const fn login_trend(&self) -> &Arc<LoginTrend> {
+        self.history.trend()
     }
 
     /// Returns whether the process is ready and admits logins.
     #[must_use]
     pub fn admits_logins(&self) -> bool {
-        let degradations = self.degradations();
-        self.not_ready_reasons().is_empty()
-            && !degradations.values().flatten().any(|finding| finding.stops_logins)
+        let report = self.report();
+        report.is_ready() && !report.problems.iter().any(|problem| problem.finding.stops_logins)
     }
 
     /// Makes the process not ready: the first step of a shutdown.
@@ -150,20 +172,14 @@ impl Readiness {
         self.draining.load(Ordering::SeqCst) || self.is_drained()
     }
 
-    /// Returns the reasons why the process is not ready, by check.
-    #[must_use]
-    pub fn not_ready_reasons(&self) -> BTreeMap<&'static str, CheckFinding> {
-        let reason = |(name, check): &(&'static str, ReadinessCheck)| Some((*name, check()?));
-        let mut reasons: BTreeMap<_, _> = self.checks.iter().filter_map(reason).collect();
+    fn draining_finding(&self) -> Option<CheckFinding> {
         if self.draining.load(Ordering::SeqCst) {
             let fix = "wait until it has ended: the service manager starts the next one";
-            let finding = CheckFinding::new("this process is shutting down", fix);
-            reasons.insert("draining", finding);
-        } else if self.is_drained() {
-            let message = "an operator has drained this hub; it still serves what reaches it";
-            let finding = CheckFinding::new(message, "resume it with `passerelle node resume`");
-            reasons.insert("draining", finding);
+            return Some(CheckFinding::new("this process is shutting down", fix));
         }
-        reasons
+        self.is_drained().then(|| {
+            let message = "an operator has drained this hub; it still serves what reaches it";
+            CheckFinding::new(message, "resume it with `passerelle node resume`")
+        })
     }
 }

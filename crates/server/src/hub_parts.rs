@@ -255,6 +255,7 @@ impl HubParts<'_> {
         let admitting_hubs = Arc::new(AdmittingHubs::new(&self.store, &self.core.env));
         let mut readiness = readiness::build_readiness(ReadinessSources {
             process_findings,
+            login_trend: metrics_sampler::start_login_trend(&self.core),
             core: Arc::clone(&self.core),
             store: Arc::clone(&self.store),
             store_check,
@@ -275,6 +276,7 @@ impl HubParts<'_> {
         }
         let readiness = Arc::new(readiness);
         metrics_sampler::sample_admission(&self.core.metrics, &readiness);
+        readiness::observe_problems(&readiness);
         actix::spawn(admitting_hubs.run(Arc::clone(&readiness)));
         readiness
     }
@@ -342,7 +344,6 @@ impl HubParts<'_> {
             audit_log: (audit.sink == AuditSink::File).then(|| audit.path.clone()),
             audit_searches: Arc::default(),
             peers: peers.map(|peers| Arc::new(peers) as Arc<_>),
-            trend: metrics_sampler::start_login_trend(&self.core),
             settings: serde_json::to_value(settings)?,
         })
     }

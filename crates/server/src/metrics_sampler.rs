@@ -104,7 +104,7 @@ pub(super) fn live_login_reader(
     })
 }
 
-/// Starts to keep the logins of the last hour, for the admin console. Ends with the console.
+/// Starts to keep the logins of the last hour, for the admin console. Ends with its last user.
 pub(super) fn start_login_trend(core: &Arc<HubCore>) -> Arc<LoginTrend> {
     let (trend, core) = (Arc::new(LoginTrend::default()), Arc::clone(core));
     let kept = Arc::downgrade(&trend);

@@ -1,16 +1,20 @@
-//! Defines the checks behind `/readyz` (docs/operating.md).
+//! Defines the checks behind `/readyz`, and what each finds (docs/operating.md).
 //!
 //! A hub is not ready without a signing key, the store, the blocks, a valid connector or a valid
 //! service provider, and during shutdown. Any other problem makes it "degraded": logins continue,
 //! and the hub's own error page says more than a load balancer's.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::admitting_hubs::AdmittingHubs;
 use super::keys::SharedKeys;
 use super::reload::Reload;
-use passerelle_admin::console::StoreUsage;
+use passerelle_admin::console::{LoginTrend, StoreUsage};
 use passerelle_admin::readiness::Readiness;
+use passerelle_federation::connector_rules::AllowedConnectors;
+use passerelle_federation::{Federation, ServiceProvider};
 use passerelle_grants::HubCore;
 use passerelle_hub::Connectors;
 use passerelle_hub::blocks::Blocks;
@@ -18,7 +22,9 @@ use passerelle_hub::hub_clock::{CommonSkew, MAX_CLOCK_SKEW_SECONDS};
 use passerelle_hub::registry::{ConnectorRow, ConnectorState};
 use passerelle_jose::Keyring;
 use passerelle_protocol::alg::SigningAlg;
+use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::env::Timestamp;
+use passerelle_protocol::ids::{ClientId, ConnectorId};
 use passerelle_quota::counter_sync::CounterSync;
 use passerelle_register::Register;
 use passerelle_store::kind::StoreCheck;
@@ -31,6 +37,12 @@ const NEARLY_FULL_PERCENT: usize = 90;
 const MAX_SIGNING_KEY_AGE_DAYS: u64 = 365;
 /// Maximum number of names in one finding.
 const MAX_NAMES_LISTED: usize = 10;
+/// Maximum number of service providers in the message of a finding, which has the others beside it.
+const MAX_SERVICES_LISTED: usize = 3;
+
+/// Interval at which the checks run by themselves, so that the time at which a problem appears is
+/// known when nothing requests `/readyz`.
+const OBSERVATION_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Sources of the checks. Each answers from memory.
 pub(super) struct ReadinessSources {
@@ -49,6 +61,20 @@ pub(super) struct ReadinessSources {
     pub has_client_registration: bool,
     /// Found at the start; they stay until the next one.
     pub process_findings: Vec<CheckFinding>,
+    pub login_trend: Arc<LoginTrend>,
+}
+
+/// Runs the checks at intervals, until the hub has ended.
+pub(super) fn observe_problems(readiness: &Arc<Readiness>) {
+    let readiness = Arc::downgrade(readiness);
+    actix::spawn(async move {
+        let mut ticks = tokio::time::interval(OBSERVATION_INTERVAL);
+        loop {
+            ticks.tick().await;
+            let Some(readiness) = readiness.upgrade() else { return };
+            let _dated = readiness.report();
+        }
+    });
 }
 
 /// Returns the use of what every login needs.
@@ -87,8 +113,9 @@ pub(super) fn build_readiness(sources: ReadinessSources) -> Readiness {
         admitting_hubs,
         has_client_registration,
         process_findings,
+        login_trend,
     } = sources;
-    let federation = core.federation.clone();
+    let (federation, services) = (core.federation.clone(), core.federation.clone());
     let (refusing, logins) = (Arc::clone(&core), Arc::clone(&core));
     let (others, filled) = (Arc::clone(&admitting_hubs), Arc::clone(&store));
     let devices = keys.devices.clone();
@@ -96,7 +123,7 @@ pub(super) fn build_readiness(sources: ReadinessSources) -> Readiness {
     let (ring, env, key_env) = (Arc::clone(&keys.ring), core.env.clone(), core.env.clone());
     let (block_warnings, outbound, clock, config) =
         (blocks.clone(), connectors.clone(), connectors.clone(), reload.clone());
-    Readiness::default()
+    Readiness::new(&core.env, login_trend)
         .with_check("keys", move || {
             let (ring, now) = (ring.load(), env.now());
             devices.not_ready_reason(&ring, now).or_else(|| check_signing_keys(&ring, now))
@@ -126,7 +153,7 @@ pub(super) fn build_readiness(sources: ReadinessSources) -> Readiness {
             reload.findings().into_iter().chain(missing).collect()
         })
         .with_degradation_check("connectors", move || {
-            find_unavailable_connectors(&connectors.overview())
+            find_unavailable_connectors(&connectors.overview(), &services.load())
         })
         .with_degradation_check("egress", move || outbound.outbound_warning().into_iter().collect())
         .with_degradation_check("register", move || {
@@ -184,6 +211,7 @@ fn find_old_keys(ring: &Keyring, now: Timestamp) -> Vec<CheckFinding> {
                     format!("the {alg} key has signed for {days} days and has no successor"),
                     "run `passerelle keys rotate`, which needs no restart",
                 )
+                .with_kind(alg)
             })
         });
     old.collect()
@@ -199,6 +227,7 @@ fn find_nearly_full(row: &StoreUsage) -> Option<CheckFinding> {
             ),
             capacity_fix(row),
         )
+        .with_kind(records)
     })
 }
 
@@ -221,45 +250,91 @@ fn capacity_fix(row: &StoreUsage) -> String {
     format!("raise {key} if memory allows, or find the source of the load")
 }
 
-fn find_unavailable_connectors(rows: &[ConnectorRow]) -> Vec<CheckFinding> {
-    let on: Vec<&ConnectorRow> = rows.iter().filter(|row| row.state.is_enabled()).collect();
-    let is_unavailable = |row: &&&ConnectorRow| {
-        matches!(row.state, ConnectorState::Down)
-    };
-    let unavailable: Vec<&str> =
-        on.iter().filter(is_unavailable).map(|row| row.id.as_str()).collect();
-    let mut findings = Vec::new();
-    if on.is_empty() {
-        findings.push(CheckFinding::no_login_admitted(
-            "no connector is on",
+fn find_unavailable_connectors(
+    rows: &[ConnectorRow],
+    federation: &Federation,
+) -> Vec<CheckFinding> {
+    let enabled: Vec<&ConnectorRow> = rows.iter().filter(|row| row.state.is_enabled()).collect();
+    if enabled.is_empty() {
+        return vec![CheckFinding::no_login_admitted(
+            "no connector is enabled",
             "see `passerelle idp list`",
-        ));
+        )];
     }
-    if !unavailable.is_empty() {
-        let named =
-            unavailable.iter().take(MAX_NAMES_LISTED).copied().collect::<Vec<_>>().join(", ");
-        let more = unavailable.len().saturating_sub(MAX_NAMES_LISTED);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        findings.push(CheckFinding::new(
-            format!(
-                "{} of {} identity providers are down: {named}{more}",
-                unavailable.len(),
-                on.len()
-            ),
-            "inform their operators; the hub retries by itself, and at once after `passerelle node reload` (docs/identity-provider-health.md)",
-        ));
+    let mut by_cause: BTreeMap<(ConnectorState, Option<&str>), Vec<&ConnectorRow>> =
+        BTreeMap::new();
+    for row in &enabled {
+        if matches!(row.state, ConnectorState::Down | ConnectorState::Degraded) {
+            by_cause.entry((row.state, row.cause())).or_default().push(row);
+        }
     }
-    findings.extend(on.iter().filter_map(|row| find_unreachable(row)).take(MAX_NAMES_LISTED));
-    findings
+    let usable: BTreeSet<&ConnectorId> =
+        enabled.iter().filter(|row| row.state.is_usable()).map(|row| &row.id).collect();
+    let finding = |((state, cause), rows): ((ConnectorState, Option<&str>), Vec<_>)| {
+        let without_alternative = if state == ConnectorState::Down {
+            find_services_without_alternative(&rows, &usable, federation)
+        } else {
+            Vec::new()
+        };
+        describe_unavailable(state, cause, &rows, enabled.len(), without_alternative)
+    };
+    by_cause.into_iter().map(finding).collect()
 }
 
-/// Reports an identity provider that the hub's probes can't reach, with the reason.
-fn find_unreachable(row: &ConnectorRow) -> Option<CheckFinding> {
-    let unreachable = row.health.as_ref()?.unreachable.as_ref()?;
-    let (since, code, reason) = (&unreachable.since, &unreachable.code, &unreachable.reason);
-    let message = format!("{} has failed the hub's probes since {since}: {code} {reason}", row.id);
-    let fix = "see the program's log for the cause (docs/identity-provider-health.md)";
-    Some(CheckFinding::new(message, fix))
+/// Returns the service providers that allow one of these connectors, and none that is usable.
+fn find_services_without_alternative(
+    rows: &[&ConnectorRow],
+    usable: &BTreeSet<&ConnectorId>,
+    federation: &Federation,
+) -> Vec<ClientId> {
+    let has_no_alternative = |service: &&Arc<ServiceProvider>| match &service.allowed_connectors {
+        AllowedConnectors::Only(named) => {
+            service.registration.active
+                && !named.iter().any(|id| usable.contains(id))
+                && rows.iter().any(|row| named.contains(&row.id))
+        }
+        AllowedConnectors::All | AllowedConnectors::AllBut(_) => false,
+    };
+    let without_alternative = federation.service_providers().filter(has_no_alternative);
+    without_alternative.map(|service| service.registration.client_id.clone()).collect()
+}
+
+/// Lists `most` names at most, and how many more there are.
+fn list_names<'a>(names: impl ExactSizeIterator<Item = &'a str>, most: usize) -> String {
+    let more = names.len().saturating_sub(most);
+    let named = names.take(most).collect::<Vec<_>>().join(", ");
+    if more > 0 { format!("{named} and {more} more") } else { named }
+}
+
+/// Reports the identity providers that have this state for the same cause.
+fn describe_unavailable(
+    state: ConnectorState,
+    cause: Option<&str>,
+    rows: &[&ConnectorRow],
+    enabled: usize,
+    without_alternative: Vec<ClientId>,
+) -> CheckFinding {
+    let meaning = cause.and_then(ErrorCode::find).map(|code| code.entry().description);
+    let why = match (cause, meaning) {
+        (Some(code), Some(meaning)) => format!(". {code}: {}", meaning.trim_end_matches('.')),
+        _ => String::new(),
+    };
+    let users = if without_alternative.is_empty() {
+        String::new()
+    } else {
+        let names =
+            list_names(without_alternative.iter().map(ClientId::as_str), MAX_SERVICES_LISTED);
+        format!(". {} service providers allow no other: {names}", without_alternative.len())
+    };
+    let (state, count) = (state.as_str(), rows.len());
+    let named = list_names(rows.iter().map(|row| row.id.as_str()), MAX_NAMES_LISTED);
+    CheckFinding::new(
+        format!("{count} of {enabled} identity providers are {state}: {named}{why}{users}"),
+        "inform their operators; the hub retries by itself, and at once after `passerelle node reload`; the program's log has the details (docs/identity-provider-health.md)",
+    )
+    .with_kind(format!("{state} {}", cause.unwrap_or_default()))
+    .with_identity_providers(rows.iter().map(|row| row.id.clone()).collect())
+    .with_service_providers(without_alternative)
 }
 
 /// Reports clock skew. With a `common` one this machine's clock is wrong; otherwise those of the
@@ -276,26 +351,34 @@ fn find_clock_skew(rows: &[ConnectorRow], common: Option<CommonSkew>) -> Vec<Che
             "this hub's clock is wrong, and logins fail: the clocks of {providers} of {} identity providers differ from it by about {seconds:+} s or more",
             known.len()
         );
-        return vec![CheckFinding::new(what, "set this machine's clock (NTP)")];
+        let finding = CheckFinding::new(what, "set this machine's clock (NTP)");
+        return vec![finding.with_kind("this hub's clock")];
     }
     let describe = |(id, skew): &&(&str, i64)| {
         CheckFinding::new(
             format!("the clock of {id} differs from this machine's by {skew:+} s"),
             "inform its operators, or set this machine's clock",
         )
+        .with_kind(*id)
     };
     apart.iter().take(MAX_NAMES_LISTED).map(describe).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
+    use std::collections::{BTreeMap, BTreeSet};
 
     use super::*;
     use passerelle_connector::MeasuredSkew;
     use passerelle_egress::circuit_breaker::CircuitState;
+    use passerelle_federation::UnavailableDisplay;
     use passerelle_federation::assurance::Level;
+    use passerelle_federation::identity::scopes::ScopeTable;
     use passerelle_hub::registry::{HealthRow, UnreachableRow};
+
+    fn no_services() -> Federation {
+        Federation::new([], ScopeTable::default(), UnavailableDisplay::Disabled)
+    }
 
     fn row(id: &str, state: ConnectorState, skew_seconds: Option<i64>) -> ConnectorRow {
         let health = HealthRow {
@@ -326,33 +409,48 @@ mod tests {
             row("b", ConnectorState::Down, None),
             row("c", ConnectorState::Down, None),
         ];
-        let findings = find_unavailable_connectors(&rows);
+        let findings = find_unavailable_connectors(&rows, &no_services());
         assert!(
             findings.len() == 1
-                && findings[0].message == "2 of 3 identity providers are down: b, c",
+                && findings[0].message == "2 of 3 identity providers are down: b, c"
+                && findings[0].identity_providers == ["b".into(), "c".into()],
             "{findings:?}"
         );
-        assert_eq!(find_unavailable_connectors(&rows[..1]), []);
+        assert_eq!(find_unavailable_connectors(&rows[..1], &no_services()), []);
         let disabled = row("a", ConnectorState::Disabled, None);
-        assert!(find_unavailable_connectors(&[disabled])[0].message.contains("no connector is on"));
+        let findings = find_unavailable_connectors(&[disabled], &no_services());
+        assert!(findings[0].message.contains("no connector is enabled"), "{findings:?}");
     }
 
     #[test]
-    fn an_identity_provider_that_was_never_reached_is_reported_with_the_reason() {
-        let available = |id| row(id, ConnectorState::Available, None);
-        let mut rows = [available("a"), available("b")];
-        let health = rows[1].health.as_mut().unwrap();
-        health.unreachable = Some(UnreachableRow {
-            since: "2026-11-23T03:00:00Z".to_owned(),
-            code: "Y020003".to_owned(),
-            reason: "The identity provider can't be reached.".to_owned(),
-        });
-        let findings = find_unavailable_connectors(&rows);
-        let [finding] = findings.as_slice() else { panic!("{findings:?}") };
-        assert!(
-            finding.message.starts_with("b has failed") && finding.message.contains("Y020003"),
-            "{finding:?}"
-        );
+    fn identity_providers_are_reported_by_state_and_cause_those_that_are_down_first() {
+        let unreachable = |id, state| {
+            let mut row = row(id, state, None);
+            row.health.as_mut().unwrap().unreachable = Some(UnreachableRow {
+                since: "2026-11-23T03:00:00Z".to_owned(),
+                code: "Y020003".to_owned(),
+                reason: "The identity provider can't be reached.".to_owned(),
+            });
+            row
+        };
+        let mut slow = row("d", ConnectorState::Degraded, None);
+        slow.health.as_mut().unwrap().reasons = vec![("Y020002".to_owned(), 7)];
+        let rows = [
+            unreachable("a", ConnectorState::Degraded),
+            unreachable("b", ConnectorState::Down),
+            unreachable("c", ConnectorState::Degraded),
+            slow,
+        ];
+        let findings = find_unavailable_connectors(&rows, &no_services());
+        let starts = [
+            "1 of 4 identity providers are down: b. Y020003: ",
+            "1 of 4 identity providers are degraded: d. Y020002: ",
+            "2 of 4 identity providers are degraded: a, c. Y020003: ",
+        ];
+        assert_eq!(findings.len(), starts.len(), "{findings:?}");
+        for (finding, start) in findings.iter().zip(starts) {
+            assert!(finding.message.starts_with(start), "{finding:?}");
+        }
     }
 
     #[test]

@@ -15,7 +15,7 @@ use tokio::time::{MissedTickBehavior, interval, timeout};
 use super::reload::Reload;
 use super::running_hub::RunningHub;
 use super::watchdog::Heartbeat;
-use passerelle_admin::readiness::Readiness;
+use passerelle_admin::readiness::{CheckState, Readiness};
 use passerelle_settings::Environment;
 
 /// Connection to the service manager. A confined process opens no Unix socket, so that it must be
@@ -160,9 +160,10 @@ async fn ping_watchdog(socket: Arc<NotifySocket>, within: Duration, heartbeat: H
 
 impl MonitoredHub {
     fn status(&self) -> String {
-        let reasons = self.readiness.not_ready_reasons();
+        let problems = self.readiness.report().problems;
+        let reasons = problems.iter().filter(|problem| problem.state == CheckState::NotReady);
         let reasons: Vec<_> =
-            reasons.into_iter().map(|(name, reason)| format!("{name}: {reason}")).collect();
+            reasons.map(|problem| format!("{}: {}", problem.check, problem.finding)).collect();
         if reasons.is_empty() {
             format!("serving on {}", self.address)
         } else {

@@ -6,8 +6,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::peers::{LoginReport, ReportSource};
-use super::trend::LoginMinute;
-use crate::readiness::{CheckFinding, CheckResult, CheckState};
+use crate::login_trend::LoginMinute;
+use crate::problem::Problem;
+use crate::readable;
+use crate::readiness::CheckResult;
 use passerelle_federation::assurance::Level;
 use passerelle_federation::notices::NoticeSeverity;
 use passerelle_hub::registry::{BlockRow, ConnectorRow};
@@ -30,6 +32,27 @@ impl StoreUsage {
     pub fn percent_used(&self) -> usize {
         self.used.saturating_mul(100) / self.capacity.max(1)
     }
+
+    /// Returns what is used, as text.
+    #[must_use]
+    pub fn used_text(&self) -> String {
+        self.quantity_text(self.used)
+    }
+
+    /// Returns the capacity, as text.
+    #[must_use]
+    pub fn capacity_text(&self) -> String {
+        self.quantity_text(self.capacity)
+    }
+
+    fn quantity_text(&self, quantity: usize) -> String {
+        let quantity = u64::try_from(quantity).unwrap_or(u64::MAX);
+        if self.records.starts_with("bytes") {
+            readable::bytes(quantity)
+        } else {
+            readable::count(quantity)
+        }
+    }
 }
 
 /// Response body of `GET /admin/status`.
@@ -49,6 +72,9 @@ pub struct HubStatus {
     pub drained: bool,
     /// The checks of `/readyz`.
     pub checks: Vec<CheckResult>,
+    /// What is wrong, causes before effects, as in `/readyz`.
+    #[serde(default)]
+    pub problems: Vec<Problem>,
     pub live: LiveLogins,
     /// Since the hub started; a program computes rates from two responses.
     pub ended_logins: EndedLogins,
@@ -71,19 +97,14 @@ impl HubStatus {
     /// Returns the state of the hub in one sentence.
     #[must_use]
     pub fn headline(&self) -> &'static str {
-        let worst = self.checks.iter().map(|check| check.state).max();
-        match worst {
-            _ if self.refusals().next().is_some() => "No login is admitted",
-            _ if !self.ready => "The hub is not ready",
-            Some(CheckState::Degraded | CheckState::NotReady) => "The hub is degraded",
-            Some(CheckState::Ok) | None => "The hub is healthy",
+        match self.problems.first() {
+            None => "The hub is healthy",
+            Some(_) if self.problems.iter().any(|problem| problem.finding.stops_logins) => {
+                "No login is admitted"
+            }
+            Some(_) if !self.ready => "The hub is not ready",
+            Some(_) => "The hub is degraded",
         }
-    }
-
-    /// Returns the findings for which the hub refuses every login.
-    pub fn refusals(&self) -> impl Iterator<Item = &CheckFinding> {
-        let findings = self.checks.iter().flat_map(|check| &check.findings);
-        findings.filter(|finding| finding.stops_logins)
     }
 }
 
@@ -147,7 +168,7 @@ pub struct ConfigurationView {
 }
 
 /// A service provider in `GET /admin/config`.
-#[derive(Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct ServiceProviderRow {
     pub client_id: ClientId,
     pub name: String,
@@ -156,6 +177,14 @@ pub struct ServiceProviderRow {
     pub redirect_uris: Vec<String>,
     pub scopes: Vec<String>,
     pub connectors: Vec<ConnectorId>,
+}
+
+impl ServiceProviderRow {
+    /// Returns the word for its state.
+    #[must_use]
+    pub const fn state(&self) -> &'static str {
+        if self.active { "available" } else { "disabled" }
+    }
 }
 
 /// A data provider in `GET /admin/config`.

@@ -15,7 +15,8 @@ use actix_web::middleware::from_fn;
 use actix_web::test::{TestRequest, init_service, try_call_service};
 use actix_web::web::Data;
 use actix_web::{App, HttpResponse};
-use passerelle_admin::readiness::{CheckFinding, Readiness};
+use passerelle_admin::Problem;
+use passerelle_admin::readiness::{CheckFinding, CheckState, Readiness};
 use passerelle_config::LoadedConfig;
 use passerelle_config::kinds::Kinds;
 use passerelle_federation::Federation;
@@ -293,14 +294,25 @@ impl TestHub {
     }
 
     /// Returns the reasons why hub number `hub` is not ready, by check.
-    pub fn not_ready_reasons(&self, hub: usize) -> BTreeMap<&'static str, String> {
-        let reasons = self.private_listeners[hub].readiness.not_ready_reasons().into_iter();
-        reasons.map(|(name, finding)| (name, finding.to_string())).collect()
+    pub fn not_ready_reasons(&self, hub: usize) -> BTreeMap<String, String> {
+        let problems = self.problems(hub).into_iter();
+        let reasons = problems.filter(|problem| problem.state == CheckState::NotReady);
+        reasons.map(|problem| (problem.check, problem.finding.to_string())).collect()
     }
 
     /// Returns the degradations of hub number `hub`, by check.
-    pub fn degradations(&self, hub: usize) -> BTreeMap<&'static str, Vec<CheckFinding>> {
-        self.private_listeners[hub].readiness.degradations()
+    pub fn degradations(&self, hub: usize) -> BTreeMap<String, Vec<CheckFinding>> {
+        let mut degradations: BTreeMap<String, Vec<CheckFinding>> = BTreeMap::new();
+        let problems = self.problems(hub).into_iter();
+        for problem in problems.filter(|problem| problem.state == CheckState::Degraded) {
+            degradations.entry(problem.check).or_default().push(problem.finding);
+        }
+        degradations
+    }
+
+    /// Returns the problems of hub number `hub`, causes before effects.
+    pub fn problems(&self, hub: usize) -> Vec<Problem> {
+        self.private_listeners[hub].readiness.report().problems
     }
 
     /// Returns a browser without cookies, whose language is English.
