@@ -1,6 +1,7 @@
 //! The admin console: one login by the support id on the user's screen, and who has no access.
 
 mod access;
+mod failures;
 mod operators;
 mod start;
 
@@ -176,13 +177,18 @@ async fn script_in_names_and_urls_stays_inert_in_the_console() {
     let paths = [
         "/admin/".to_owned(),
         "/admin/config".to_owned(),
+        "/admin/failures".to_owned(),
         "/admin/identity-providers".to_owned(),
+        "/admin/identity-providers/amandier".to_owned(),
         "/admin/service-providers".to_owned(),
+        "/admin/service-providers?client_id=bakery".to_owned(),
         format!("/admin/logins/{support_id}"),
     ];
     for path in paths {
         let page = hub.console_page(&path, &cookie).await;
-        assert!(page.body.contains("alert(1)") && !page.body.contains("<script"), "{path}");
+        // The page of the configuration only counts the providers.
+        assert!(page.body.contains("alert(1)") || path == "/admin/config", "{path}");
+        assert!(!page.body.contains("<script"), "{path}");
         let policy = page.header("content-security-policy");
         assert!(
             policy.starts_with("default-src 'none'; style-src 'nonce-")
@@ -195,8 +201,10 @@ async fn script_in_names_and_urls_stays_inert_in_the_console() {
         for path in [
             format!("/admin/logins/{entered}"),
             format!("/admin/logins?support_id={entered}"),
+            format!("/admin/identity-providers/{entered}"),
             format!("/admin/identity-providers?q={entered}"),
             format!("/admin/service-providers?q={entered}"),
+            format!("/admin/service-providers?client_id={entered}"),
         ] {
             let page = hub.console_page(&path, &cookie).await;
             assert!(

@@ -1,17 +1,21 @@
 //! The admin console: one login by its support id, and the state of the hub (docs/operating.md).
 //!
-//! Responsible for `/admin/`, `/admin/status`, `/admin/config`, `/admin/identity-providers`,
-//! `/admin/service-providers` and `/admin/logins/{support id}`, as JSON and as pages without script.
-//! Does not decide access, and changes nothing (`admin` does). It shows no personal data and lists
-//! no logins: the operator must have the support id, or a person's `sub` and a reason.
+//! Responsible for `/admin/`, `/admin/status`, `/admin/config`, `/admin/failures`,
+//! `/admin/identity-providers`, `/admin/service-providers` and `/admin/logins/{support id}`, as JSON
+//! and as pages without script. Does not decide access, and changes nothing (`admin` does). It
+//! shows no personal data, and lists only logins that failed: for any other the operator must have
+//! the support id, or a person's `sub` and a reason.
 
 mod advice;
 mod descriptions;
+mod failure_views;
+mod failures;
 mod listing;
 mod login;
 mod lookup;
 pub(super) mod pages;
 mod peers;
+mod provider_views;
 mod providers;
 pub mod session;
 mod views;
@@ -25,9 +29,14 @@ use actix_web::web::{self, Data, ReqData, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
 use serde_json::Value;
 
+pub use self::failure_views::{FailedLoginRow, FailureCause, FailureOverview, PartyCount};
 use self::pages::PageContext;
 use self::pages::overview::{self, RefreshMode};
-pub use self::peers::{LoginReport, PeerAnswer, PeerHubs, PeerLoginSearch, ReportSource};
+pub(super) use self::peers::parse_failure_filter;
+pub use self::peers::{
+    FailureReport, LoginReport, PeerAnswer, PeerHubs, PeerLoginSearch, ReportSource,
+    failure_filter_query,
+};
 pub use self::views::{
     ConfigurationView, DataProviderRow, EventView, ExtensionTable, HubStatus, LiveLogins,
     LoginView, NamedParty, NodeAnswer, NoticeRow, PendingRegistrationRow, PersonLogin,
@@ -192,8 +201,10 @@ pub(super) fn configure_routes(config: &mut ServiceConfig) {
         .service(web::resource(["", "/"]).get(show_status))
         .service(web::resource("/status").get(show_status))
         .service(web::resource("/config").get(show_configuration))
+        .service(web::resource("/failures").get(failures::show_failures))
         .service(web::resource("/identity-providers").get(providers::list_identity_providers))
-        .service(web::resource("/service-providers").get(providers::list_service_providers))
+        .service(web::resource("/identity-providers/{id}").get(providers::show_identity_provider))
+        .service(web::resource("/service-providers").get(providers::show_service_providers))
         .service(web::resource("/logins").get(find_login))
         .service(web::resource("/logins/{support_id}").get(show_login));
 }

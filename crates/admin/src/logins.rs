@@ -12,7 +12,7 @@ use super::AdminApi;
 use super::blocks::read_body;
 use super::operators::{AdminRequester, validate_reason};
 use super::responses::{AdminError, ok_response};
-use crate::console::{PeerLoginSearch, PersonLogins};
+use crate::console::{PeerLoginSearch, PersonLogins, parse_failure_filter};
 use passerelle_audit::{Event, EventKind};
 use passerelle_federation::identity::is_forbidden_char;
 use passerelle_protocol::catalogue::ErrorCode;
@@ -33,6 +33,7 @@ pub struct LoginSearch {
 pub(super) fn configure_routes(config: &mut web::ServiceConfig) {
     config
         .service(web::resource("/logins/search").post(search_person))
+        .service(web::resource("/peer/failures").get(report_failures))
         .service(web::resource("/peer/logins/search").post(report_person))
         .service(web::resource("/peer/logins/{support_id}").get(report_login));
 }
@@ -76,6 +77,12 @@ pub(super) async fn report_login(
 ) -> Result<HttpResponse, AdminError> {
     let id = SupportId::parse(&id).ok_or(ErrorCode::SupportIdMalformed)?;
     Ok(ok_response(&admin.console.report_login(&id).await))
+}
+
+/// Handles `GET /admin/peer/failures`: the failed logins that this hub alone knows.
+pub(super) async fn report_failures(admin: Data<AdminApi>, request: HttpRequest) -> HttpResponse {
+    let filter = parse_failure_filter(request.query_string());
+    ok_response(&admin.console.report_failures(&filter))
 }
 
 /// Handles `POST /admin/peer/logins/search`: what this hub alone knows of a person.

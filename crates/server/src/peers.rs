@@ -10,10 +10,14 @@ use async_trait::async_trait;
 use futures_util::future::join_all;
 use http::header::{AUTHORIZATION, HeaderValue};
 use http::{Method, Request};
+use serde::de::DeserializeOwned;
 use url::Url;
 
-use passerelle_admin::console::{LoginReport, PeerAnswer, PeerHubs, PeerLoginSearch};
+use passerelle_admin::console::{
+    FailureReport, PeerAnswer, PeerHubs, PeerLoginSearch, failure_filter_query,
+};
 use passerelle_admin::operator_accounts::PeerAccess;
+use passerelle_audit::recent::failures::FailureFilter;
 use passerelle_egress::safe_http_client::{
     AllowedSchemes, CallLimits, EgressError, SafeHttpClient,
 };
@@ -25,6 +29,9 @@ const LIMITS: CallLimits = CallLimits {
     total_timeout: Duration::from_secs(6),
     max_body_bytes: 256 * 1024,
 };
+
+/// A hub summarizes its failed logins from memory.
+const SUMMARY_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The other hubs, with a client for them.
 pub(super) struct PeerHubClient {
@@ -50,7 +57,12 @@ impl PeerHubClient {
         Ok(Some(Self { peers: peers.clone(), token: token.clone(), client }))
     }
 
-    async fn ask_all(&self, method: Method, path: &str, body: Vec<u8>) -> Vec<PeerAnswer> {
+    async fn ask_all<Report: DeserializeOwned>(
+        &self,
+        method: Method,
+        path: &str,
+        body: Vec<u8>,
+    ) -> Vec<PeerAnswer<Report>> {
         let ask = async |(peer, base): (&String, &Url)| PeerAnswer {
             peer: peer.clone(),
             answer: self.call_peer(method.clone(), base, path, body.clone()).await,
@@ -58,13 +70,13 @@ impl PeerHubClient {
         join_all(self.peers.iter().map(ask)).await
     }
 
-    async fn call_peer(
+    async fn call_peer<Report: DeserializeOwned>(
         &self,
         method: Method,
         base: &Url,
         path: &str,
         body: Vec<u8>,
-    ) -> Result<LoginReport, String> {
+    ) -> Result<Report, String> {
         let bearer = HeaderValue::try_from(format!("Bearer {}", self.token.reveal()))
             .map_err(|_| "the token can't be sent".to_owned())?;
         let request = Request::builder()
@@ -95,6 +107,17 @@ impl PeerHubs for PeerHubClient {
         let body = serde_json::to_vec(search).unwrap_or_default();
         self.ask_all(Method::POST, "admin/peer/logins/search", body).await
     }
+
+    async fn summarize_failures(&self, filter: &FailureFilter) -> Vec<PeerAnswer<FailureReport>> {
+        let path = format!("admin/peer/failures?{}", failure_filter_query(filter));
+        let ask = async |(peer, base): (&String, &Url)| {
+            let call = self.call_peer(Method::GET, base, &path, Vec::new());
+            let answer = tokio::time::timeout(SUMMARY_TIMEOUT, call).await;
+            let late = || Err("it did not answer within two seconds".to_owned());
+            PeerAnswer { peer: peer.clone(), answer: answer.unwrap_or_else(|_| late()) }
+        };
+        join_all(self.peers.iter().map(ask)).await
+    }
 }
 
 #[cfg(test)]
@@ -102,6 +125,7 @@ mod tests {
     use std::time::Instant;
 
     use super::*;
+    use passerelle_admin::console::LoginReport;
     use passerelle_egress::testing::fake_server::{FakeResponse, FakeServer};
 
     fn report(instance: &str) -> serde_json::Value {

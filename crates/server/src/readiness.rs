@@ -4,27 +4,25 @@
 //! service provider, and during shutdown. Any other problem makes it "degraded": logins continue,
 //! and the hub's own error page says more than a load balancer's.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod unavailable_connectors;
+
 use std::sync::Arc;
 use std::time::Duration;
 
+use self::unavailable_connectors::{MAX_NAMES_LISTED, find_unavailable_connectors};
 use super::admitting_hubs::AdmittingHubs;
 use super::keys::SharedKeys;
 use super::reload::Reload;
 use passerelle_admin::console::{LoginTrend, StoreUsage};
 use passerelle_admin::readiness::Readiness;
-use passerelle_federation::connector_rules::AllowedConnectors;
-use passerelle_federation::{Federation, ServiceProvider};
 use passerelle_grants::HubCore;
 use passerelle_hub::Connectors;
 use passerelle_hub::blocks::Blocks;
 use passerelle_hub::hub_clock::{CommonSkew, MAX_CLOCK_SKEW_SECONDS};
-use passerelle_hub::registry::{ConnectorRow, ConnectorState};
+use passerelle_hub::registry::ConnectorRow;
 use passerelle_jose::Keyring;
 use passerelle_protocol::alg::SigningAlg;
-use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::env::Timestamp;
-use passerelle_protocol::ids::{ClientId, ConnectorId};
 use passerelle_quota::counter_sync::CounterSync;
 use passerelle_register::Register;
 use passerelle_store::kind::StoreCheck;
@@ -35,10 +33,6 @@ use passerelle_telemetry::CheckFinding;
 const NEARLY_FULL_PERCENT: usize = 90;
 /// Age from which a signing key should be replaced.
 const MAX_SIGNING_KEY_AGE_DAYS: u64 = 365;
-/// Maximum number of names in one finding.
-const MAX_NAMES_LISTED: usize = 10;
-/// Maximum number of service providers in the message of a finding, which has the others beside it.
-const MAX_SERVICES_LISTED: usize = 3;
 
 /// Interval at which the checks run by themselves, so that the time at which a problem appears is
 /// known when nothing requests `/readyz`.
@@ -250,93 +244,6 @@ fn capacity_fix(row: &StoreUsage) -> String {
     format!("raise {key} if memory allows, or find the source of the load")
 }
 
-fn find_unavailable_connectors(
-    rows: &[ConnectorRow],
-    federation: &Federation,
-) -> Vec<CheckFinding> {
-    let enabled: Vec<&ConnectorRow> = rows.iter().filter(|row| row.state.is_enabled()).collect();
-    if enabled.is_empty() {
-        return vec![CheckFinding::no_login_admitted(
-            "no connector is enabled",
-            "see `passerelle idp list`",
-        )];
-    }
-    let mut by_cause: BTreeMap<(ConnectorState, Option<&str>), Vec<&ConnectorRow>> =
-        BTreeMap::new();
-    for row in &enabled {
-        if matches!(row.state, ConnectorState::Down | ConnectorState::Degraded) {
-            by_cause.entry((row.state, row.cause())).or_default().push(row);
-        }
-    }
-    let usable: BTreeSet<&ConnectorId> =
-        enabled.iter().filter(|row| row.state.is_usable()).map(|row| &row.id).collect();
-    let finding = |((state, cause), rows): ((ConnectorState, Option<&str>), Vec<_>)| {
-        let without_alternative = if state == ConnectorState::Down {
-            find_services_without_alternative(&rows, &usable, federation)
-        } else {
-            Vec::new()
-        };
-        describe_unavailable(state, cause, &rows, enabled.len(), without_alternative)
-    };
-    by_cause.into_iter().map(finding).collect()
-}
-
-/// Returns the service providers that allow one of these connectors, and none that is usable.
-fn find_services_without_alternative(
-    rows: &[&ConnectorRow],
-    usable: &BTreeSet<&ConnectorId>,
-    federation: &Federation,
-) -> Vec<ClientId> {
-    let has_no_alternative = |service: &&Arc<ServiceProvider>| match &service.allowed_connectors {
-        AllowedConnectors::Only(named) => {
-            service.registration.active
-                && !named.iter().any(|id| usable.contains(id))
-                && rows.iter().any(|row| named.contains(&row.id))
-        }
-        AllowedConnectors::All | AllowedConnectors::AllBut(_) => false,
-    };
-    let without_alternative = federation.service_providers().filter(has_no_alternative);
-    without_alternative.map(|service| service.registration.client_id.clone()).collect()
-}
-
-/// Lists `most` names at most, and how many more there are.
-fn list_names<'a>(names: impl ExactSizeIterator<Item = &'a str>, most: usize) -> String {
-    let more = names.len().saturating_sub(most);
-    let named = names.take(most).collect::<Vec<_>>().join(", ");
-    if more > 0 { format!("{named} and {more} more") } else { named }
-}
-
-/// Reports the identity providers that have this state for the same cause.
-fn describe_unavailable(
-    state: ConnectorState,
-    cause: Option<&str>,
-    rows: &[&ConnectorRow],
-    enabled: usize,
-    without_alternative: Vec<ClientId>,
-) -> CheckFinding {
-    let meaning = cause.and_then(ErrorCode::find).map(|code| code.entry().description);
-    let why = match (cause, meaning) {
-        (Some(code), Some(meaning)) => format!(". {code}: {}", meaning.trim_end_matches('.')),
-        _ => String::new(),
-    };
-    let users = if without_alternative.is_empty() {
-        String::new()
-    } else {
-        let names =
-            list_names(without_alternative.iter().map(ClientId::as_str), MAX_SERVICES_LISTED);
-        format!(". {} service providers allow no other: {names}", without_alternative.len())
-    };
-    let (state, count) = (state.as_str(), rows.len());
-    let named = list_names(rows.iter().map(|row| row.id.as_str()), MAX_NAMES_LISTED);
-    CheckFinding::new(
-        format!("{count} of {enabled} identity providers are {state}: {named}{why}{users}"),
-        "inform their operators; the hub retries by itself, and at once after `passerelle node reload`; the program's log has the details (docs/identity-provider-health.md)",
-    )
-    .with_kind(format!("{state} {}", cause.unwrap_or_default()))
-    .with_identity_providers(rows.iter().map(|row| row.id.clone()).collect())
-    .with_service_providers(without_alternative)
-}
-
 /// Reports clock skew. With a `common` one this machine's clock is wrong; otherwise those of the
 /// identity providers are.
 fn find_clock_skew(rows: &[ConnectorRow], common: Option<CommonSkew>) -> Vec<CheckFinding> {
@@ -366,15 +273,15 @@ fn find_clock_skew(rows: &[ConnectorRow], common: Option<CommonSkew>) -> Vec<Che
 
 #[cfg(test)]
 mod tests {
-    use std::collections::{BTreeMap, BTreeSet};
+    use std::collections::BTreeMap;
 
     use super::*;
     use passerelle_connector::MeasuredSkew;
     use passerelle_egress::circuit_breaker::CircuitState;
-    use passerelle_federation::UnavailableDisplay;
     use passerelle_federation::assurance::Level;
     use passerelle_federation::identity::scopes::ScopeTable;
-    use passerelle_hub::registry::{HealthRow, UnreachableRow};
+    use passerelle_federation::{Federation, UnavailableDisplay};
+    use passerelle_hub::registry::{ConnectorState, HealthRow, UnreachableRow};
 
     fn no_services() -> Federation {
         Federation::new([], ScopeTable::default(), UnavailableDisplay::Disabled)

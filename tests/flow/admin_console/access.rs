@@ -146,7 +146,7 @@ async fn the_sign_in_form_redirects_to_no_other_site() {
 }
 
 #[actix_web::test]
-async fn nothing_lists_logins() {
+async fn a_login_that_has_not_failed_is_listed_nowhere() {
     let hub = TestHub::with(AUDITED).await;
     hub.browser().authorize(&Authorize::by("bakery")).await;
     let support_id = hub.last_support_id();
@@ -157,6 +157,9 @@ async fn nothing_lists_logins() {
         "/admin/config",
         "/admin/connectors",
         "/admin/blocks",
+        "/admin/failures",
+        "/admin/identity-providers/amandier",
+        "/admin/service-providers?client_id=bakery",
         "/admin/logins",
         "/admin/logins/",
     ] {

@@ -109,7 +109,7 @@ impl AdminConsole {
         if is_late && timeline.stage.is_live() { "expired" } else { timeline.stage.as_str() }
     }
 
-    fn name_service_provider(&self, id: &ClientId) -> NamedParty {
+    pub(super) fn name_service_provider(&self, id: &ClientId) -> NamedParty {
         let federation = self.core.federation.load();
         let name = federation
             .service_provider(id)
@@ -118,7 +118,7 @@ impl AdminConsole {
         NamedParty { id: id.to_string(), name }
     }
 
-    fn name_identity_provider(&self, id: &ConnectorId) -> NamedParty {
+    pub(super) fn name_identity_provider(&self, id: &ConnectorId) -> NamedParty {
         let name =
             self.connectors.display_name(id).map(|name| english_name(&name)).unwrap_or_default();
         NamedParty { id: id.to_string(), name }

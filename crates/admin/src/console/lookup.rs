@@ -165,16 +165,20 @@ impl AdminConsole {
 
 /// Returns whether an event of another hub can be shown. Replaces unprintable text.
 fn check_foreign_line(line: &mut LoginLine) -> bool {
-    let is_id =
-        |id: &str| (1..=255).contains(&id.len()) && id.bytes().all(|c| c.is_ascii_graphic());
     line.detail =
         line.detail.as_deref().map(passerelle_audit::recent::printable_detail).map(String::from);
     line.timestamp().is_some()
-        && line.sp.as_ref().is_none_or(|id| is_id(id.as_str()))
-        && line.dp.as_ref().is_none_or(|id| is_id(id.as_str()))
+        && line.sp.as_ref().is_none_or(is_client_id)
+        && line.dp.as_ref().is_none_or(is_client_id)
         && line.idp.as_ref().is_none_or(|id| ConnectorId::is_well_formed(id.as_str()))
         && line.support_id.as_ref().is_none_or(|id| id.number().is_some())
         && line.code.as_deref().is_none_or(|code| find_code(code).is_some())
+}
+
+/// Returns whether an id of another hub can be one of a client.
+pub(super) fn is_client_id(id: &ClientId) -> bool {
+    let id = id.as_str();
+    (1..=255).contains(&id.len()) && id.bytes().all(|c| c.is_ascii_graphic())
 }
 
 /// Returns the error of a code such as `Y020003`.

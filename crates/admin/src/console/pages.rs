@@ -1,6 +1,7 @@
 //! The pages of the admin console, in English. They work without script; the templates escape every
 //! value.
 
+pub(super) mod failures;
 pub(super) mod overview;
 mod provider_rows;
 pub(super) mod providers;

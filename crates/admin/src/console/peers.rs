@@ -2,9 +2,11 @@
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
+use url::form_urlencoded;
 
+use passerelle_audit::recent::failures::{FailureFilter, FailureSummary};
 use passerelle_audit::search::LoginLine;
-use passerelle_protocol::ids::SupportId;
+use passerelle_protocol::ids::{ClientId, ConnectorId, SupportId};
 
 /// Request body of `POST /admin/peer/logins/search`.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -26,14 +28,57 @@ pub trait PeerHubs: Send + Sync {
 
     /// Requests the logins of a person from each hub. Takes a few seconds at most.
     async fn find_person(&self, search: &PeerLoginSearch) -> Vec<PeerAnswer>;
+
+    /// Requests from each hub which logins failed in the last hour. Takes two seconds at most.
+    async fn summarize_failures(&self, filter: &FailureFilter) -> Vec<PeerAnswer<FailureReport>>;
 }
 
 /// What another hub answered, or why it did not.
 #[derive(Clone, Debug)]
-pub struct PeerAnswer {
+pub struct PeerAnswer<Report = LoginReport> {
     /// Name of the hub in `private.peers`.
     pub peer: String,
-    pub answer: Result<LoginReport, String>,
+    pub answer: Result<Report, String>,
+}
+
+/// The failed logins of one hub.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct FailureReport {
+    /// Random name of the process, so that a hub that asks itself ignores the answer.
+    pub instance: String,
+    #[serde(flatten)]
+    pub summary: FailureSummary,
+}
+
+/// Names in the query of `GET /admin/peer/failures`.
+const SERVICE_PROVIDER: &str = "service_provider";
+const IDENTITY_PROVIDER: &str = "identity_provider";
+
+/// Reads the filter of `GET /admin/peer/failures` from its query.
+#[must_use]
+pub fn parse_failure_filter(query: &str) -> FailureFilter {
+    let mut filter = FailureFilter::default();
+    for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+        match &*name {
+            SERVICE_PROVIDER => filter.service_provider = Some(ClientId::new(value)),
+            IDENTITY_PROVIDER => filter.identity_provider = Some(ConnectorId::new(value)),
+            _ => {}
+        }
+    }
+    filter
+}
+
+/// Returns the query that [`parse_failure_filter`] reads.
+#[must_use]
+pub fn failure_filter_query(filter: &FailureFilter) -> String {
+    let mut query = form_urlencoded::Serializer::new(String::new());
+    if let Some(id) = &filter.service_provider {
+        query.append_pair(SERVICE_PROVIDER, id.as_str());
+    }
+    if let Some(id) = &filter.identity_provider {
+        query.append_pair(IDENTITY_PROVIDER, id.as_str());
+    }
+    query.finish()
 }
 
 /// Data of one hub about a login or a person.

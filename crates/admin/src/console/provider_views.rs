@@ -1,0 +1,56 @@
+//! What the console shows of one identity provider or service provider.
+
+use serde::Serialize;
+
+use super::failure_views::FailureOverview;
+use super::views::{NamedParty, ServiceProviderRow};
+use passerelle_hub::registry::{BlockRow, ConnectorRow};
+
+/// A setting in effect, for operators.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub(super) struct SettingRow {
+    pub name: &'static str,
+    pub value: String,
+}
+
+/// A date of a key, a certificate or a secret.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub(super) struct DatedItem {
+    pub name: String,
+    /// RFC 3339.
+    pub at: String,
+}
+
+/// Response body of `GET /admin/identity-providers/{id}`.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub(super) struct IdentityProviderView {
+    pub identity_provider: ConnectorRow,
+    /// Logins per minute that succeeded in the last hour at this hub; `None` before the first
+    /// minute.
+    pub granted_per_minute: Option<f64>,
+    pub failures: FailureOverview,
+    pub settings: Vec<SettingRow>,
+    /// Expiries of what the operator must renew, and when its keys were fetched.
+    pub dates: Vec<DatedItem>,
+}
+
+/// Response body of `GET /admin/service-providers?client_id=…`.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub(super) struct ServiceProviderView {
+    pub service_provider: ServiceProviderRow,
+    pub failures: FailureOverview,
+    /// Identity providers that its users can't choose now, of those that its file allows.
+    pub unavailable: Vec<UnusableProvider>,
+    /// Blocks of identity providers for this service provider alone, or for some.
+    pub blocks: Vec<BlockRow>,
+    pub settings: Vec<SettingRow>,
+    /// Expiry of its last secret.
+    pub dates: Vec<DatedItem>,
+}
+
+/// An identity provider that the users of a service provider can't choose, and why.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub(super) struct UnusableProvider {
+    pub identity_provider: NamedParty,
+    pub reason: String,
+}
