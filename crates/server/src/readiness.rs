@@ -221,7 +221,7 @@ fn find_nearly_full(row: &StoreUsage) -> Option<CheckFinding> {
             ),
             capacity_fix(row),
         )
-        .with_kind(records)
+        .with_kind(records.as_str())
     })
 }
 

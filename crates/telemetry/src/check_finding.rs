@@ -20,9 +20,10 @@ pub struct CheckFinding {
     /// The service providers whose users can't sign in at all for it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub service_providers: Vec<ClientId>,
-    /// What stays the same while the message changes; `None` if the message does not change.
+    /// What stays the same while the message changes; `None` if the message does not change. A `Box`, because
+    /// `Result`s have findings as their error.
     #[serde(skip)]
-    kind: Option<String>,
+    kind: Option<Box<str>>,
 }
 
 impl CheckFinding {
@@ -46,7 +47,7 @@ impl CheckFinding {
 
     /// Adds what stays the same while the message changes, for example with a count.
     #[must_use]
-    pub fn with_kind(self, kind: impl Into<String>) -> Self {
+    pub fn with_kind(self, kind: impl Into<Box<str>>) -> Self {
         Self { kind: Some(kind.into()), ..self }
     }
 

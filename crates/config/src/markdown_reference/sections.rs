@@ -121,12 +121,12 @@ categories = [{ id = "public", name = { fr = "Comptes publics", en = "Public acc
     Section {
         title: "Limit load",
         prefixes: &["limits.", "quotas."],
-        example: r#"[limits]
+        example: r"[limits]
 logins = 50000
 
 [quotas]
 logins_per_service_provider = 6000
-"#,
+",
     },
     Section {
         title: "Record and observe",
