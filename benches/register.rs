@@ -16,7 +16,7 @@ use std::path::Path;
 use passerelle_federation::identity::Identity;
 use passerelle_register::RegisterAnswer;
 use passerelle_register::file::FileRegister;
-use passerelle_register::file::import::{ImportMode, import};
+use passerelle_register::file::import::{ImportMode, Unobserved, import};
 use tokio::time::Instant;
 
 const GIVEN: [&str; 16] = [
@@ -139,7 +139,7 @@ fn main() {
     drop(register);
     for what in ["import", "again"] {
         let begun = Instant::now();
-        let done = import(&source, &target, "99100", ImportMode::Merge).unwrap();
+        let done = import(&source, &target, "99100", ImportMode::Merge, &Unobserved).unwrap();
         println!(
             "{what:10} {done} in {:.2} s; {} MiB at most",
             begun.elapsed().as_secs_f64(),

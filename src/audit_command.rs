@@ -1,8 +1,6 @@
 //! `passerelle audit`: verifies that an audit log is as the hub wrote it, exports events with their
 //! proof, and verifies such a proof.
 
-use std::fs::File;
-use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -21,6 +19,7 @@ use serde_json::{Value, json};
 use super::audit_proof_command::{ProveArguments, VerifyProofArguments};
 use super::keys_command::{config_folder, open_listed_keys};
 use super::output::{TextColour, outln, paint, print_error};
+use super::progress::FileProgress;
 
 /// Exit code if nothing is proven because a file or a key is missing.
 pub const EXIT_UNVERIFIED: u8 = 2;
@@ -187,12 +186,11 @@ fn verify_files(
         sort_by_first_line(&mut files);
     }
     let mut verifier = Verifier::new(keys, trusted, chains);
+    let progress = FileProgress::new("Verifying", &files);
     for path in files {
-        let file = File::open(&path).map_err(|error| read_error(&path, error))?;
         let name = path.display().to_string();
-        verifier
-            .read_file(&name, &mut BufReader::new(file))
-            .map_err(|error| read_error(&path, error))?;
+        let read = progress.open(&path).and_then(|mut file| verifier.read_file(&name, &mut file));
+        read.map_err(|error| read_error(&path, error))?;
     }
     Ok(verifier.finish())
 }

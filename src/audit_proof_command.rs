@@ -2,7 +2,7 @@
 //! proof, for a reader who must not see the rest of the log.
 
 use std::fs::File;
-use std::io::{BufReader, Read as _};
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -15,6 +15,7 @@ use serde_json::Value;
 
 use super::audit_command::{EXIT_UNVERIFIED, KeyArguments, read_error, sort_by_first_line};
 use super::output::{TextColour, outln, paint, print_error, printable};
+use super::progress::FileProgress;
 
 /// Maximum size of a proof; one of a login takes some 20 kB.
 const MAX_PROOF_BYTES: u64 = 16 << 20;
@@ -61,10 +62,12 @@ impl ProveArguments {
         let keys = self.keys.load()?;
         sort_by_first_line(&mut self.files);
         let mut prover = Prover::new(&keys, self.support_id.clone(), self.event);
+        let progress = FileProgress::new("Searching", &self.files);
         for path in &self.files {
-            let file = File::open(path).map_err(|error| read_error(path, error))?;
-            prover.read_file(&mut BufReader::new(file)).map_err(|error| read_error(path, error))?;
+            let read = progress.open(path).and_then(|mut file| prover.read_file(&mut file));
+            read.map_err(|error| read_error(path, error))?;
         }
+        drop(progress);
         let (proof, errors) = prover.finish();
         if !proof.events.is_empty() {
             let text = serde_json::to_string_pretty(&proof).map_err(|error| error.to_string())?;

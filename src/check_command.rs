@@ -8,12 +8,14 @@ use clap::{Args, Subcommand};
 use passerelle_config::LoadedConfig;
 use passerelle_config::check_context::CheckContext;
 use passerelle_connector::diagnostic::DiagnosticStatus;
+use passerelle_federation::client_keys::KeySource;
 use passerelle_protocol::env::Env;
 use passerelle_server::check::{CheckInputs, connector, service_provider};
 use passerelle_settings::{Diagnostic, Environment};
 
 use super::hub_options::HubOptions;
 use super::output::{TextColour, outln, paint, print_report, printable};
+use super::progress::count_items;
 use super::{CommandResult, block_on, environment, print_json};
 
 /// Larger than any response of an identity provider may be.
@@ -169,13 +171,20 @@ fn probe_config(loaded: &LoadedConfig, env: &Env, is_valid: bool) -> CommandResu
         let (Ok(text) | Err(text)) = outcome;
         outln!("{subject}: {text}");
     };
+    let progress = {
+        let federation = loaded.build_federation();
+        let publishes = federation.key_owners().filter(|o| matches!(o.keys, KeySource::Uri(_)));
+        count_items("Calling", loaded.files.connectors().len() + publishes.count())
+    };
     let (store, providers, client_keys) = block_on(async {
+        let called = || progress.inc(1);
         CommandResult::Ok((
             passerelle_server::probe_store(loaded, env).await?,
-            passerelle_server::probe_providers(loaded, env).await?,
-            passerelle_server::probe_client_keys(loaded).await?,
+            passerelle_server::probe_providers(loaded, env, &called).await?,
+            passerelle_server::probe_client_keys(loaded, &called).await?,
         ))
     })?;
+    drop(progress);
     if let Some(outcome) = store {
         print("store", outcome.map_err(|error| error.clone()));
     }

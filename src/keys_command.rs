@@ -21,6 +21,7 @@ use passerelle_settings::{Diagnostic, Environment};
 use serde::Serialize;
 
 use super::output::{outln, print_error};
+use super::progress::Cancellation;
 use super::{CommandResult, block_on, print_json};
 
 /// When a running hub reloads the keys by itself.
@@ -125,9 +126,16 @@ impl KeysCommand {
             Self::Encrypt { config, dir } => {
                 let config = config_folder(config, dir.as_deref());
                 let (folder, devices) = open_keys(config.as_deref(), dir)?;
-                let files = keyfiles::encrypt_keys(&devices.key_folder(&folder))?;
-                for file in &files {
+                let cancellation = Cancellation::on_signals();
+                let mut proceed = |file: &Path| {
                     outln!("encrypted {}", file.display());
+                    !cancellation.is_cancelled()
+                };
+                let files = keyfiles::encrypt_keys(&devices.key_folder(&folder), &mut proceed)?;
+                if cancellation.is_cancelled() {
+                    return Err(
+                        "interrupted: keys may be unencrypted; run this command again".into()
+                    );
                 }
                 if files.is_empty() {
                     outln!("no private key is unencrypted");

@@ -40,6 +40,7 @@ mod node_command;
 mod output;
 mod person_command;
 mod plan_command;
+mod progress;
 mod reference_command;
 mod register_command;
 mod serve_command;

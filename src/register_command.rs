@@ -15,6 +15,7 @@ use passerelle_register::file::import::{ImportMode, import};
 use serde_json::{Map, Value};
 
 use super::output::outln;
+use super::progress::ImportProgress;
 use super::{CommandResult, block_on, load_config};
 
 #[derive(Subcommand)]
@@ -81,7 +82,10 @@ impl RegisterCommand {
                     "the configuration has no [register.file]: give the file to write with --to";
                 let target = to.as_deref().or(configured).ok_or(fix)?;
                 let keep = if replace { ImportMode::Replace } else { ImportMode::Merge };
-                let done = import(&source, target, &loaded.settings.home_country, keep)?;
+                let progress = ImportProgress::new();
+                let done = import(&source, target, &loaded.settings.home_country, keep, &progress);
+                drop(progress);
+                let done = done?;
                 outln!("{}: {done}", target.display());
                 Ok(ExitCode::SUCCESS)
             }

@@ -1,7 +1,5 @@
 //! `passerelle stats export`: monthly figures from the audit log, without personal data.
 
-use std::fs::File;
-use std::io::BufReader;
 use std::path::PathBuf;
 
 use clap::Subcommand;
@@ -9,6 +7,7 @@ use passerelle_audit::statistics::{LoginStatistics, Month};
 
 use super::audit_command::read_error;
 use super::output::{out, print_error};
+use super::progress::FileProgress;
 use super::{CommandResult, print_json};
 
 #[derive(Subcommand)]
@@ -36,11 +35,12 @@ impl StatsCommand {
     pub fn run(self) -> CommandResult<()> {
         let Self::Export { month, files, json } = self;
         let mut statistics = LoginStatistics::new(month);
+        let progress = FileProgress::new("Counting", &files);
         for path in &files {
-            let read =
-                File::open(path).and_then(|file| statistics.read_file(&mut BufReader::new(file)));
+            let read = progress.open(path).and_then(|mut file| statistics.read_file(&mut file));
             read.map_err(|error| read_error(path, error))?;
         }
+        drop(progress);
         if statistics.malformed() > 0 {
             print_error(format_args!(
                 "{} lines are not lines of an audit log and were not counted",

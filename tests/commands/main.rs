@@ -23,6 +23,7 @@ mod init;
 mod key_device;
 mod output;
 mod plan;
+mod progress;
 mod restart;
 mod service_provider_check;
 mod store_kind;

@@ -291,7 +291,8 @@ async fn an_unused_register_is_not_called_by_check_online() {
     };
     let hub = TestHub::high_with(&[("vault", inline_jwks_lines("ECDH-ES", &EC))], left_over).await;
     assert!(hub.loaded.register.is_some());
-    let found = passerelle_server::probe_providers(&hub.loaded, &Env::system()).await.unwrap();
+    let found =
+        passerelle_server::probe_providers(&hub.loaded, &Env::system(), &|| {}).await.unwrap();
     assert!(
         !found.is_empty()
             && found.iter().all(|(who, outcome)| who != "register" && outcome.is_ok()),

@@ -226,6 +226,7 @@ impl KeyDirectory {
     pub async fn check_published_keys(
         &self,
         federation: &Federation,
+        fetched: &dyn Fn(),
     ) -> Vec<(ClientId, Result<(), KeyFetchError>)> {
         let mut findings = Vec::new();
         for published in self.published() {
@@ -237,6 +238,7 @@ impl KeyDirectory {
                 lacking.map_or(Ok(()), |alg| Err(KeyFetchError::NoEncryptionKey(alg)))
             });
             findings.push((published.client_id.clone(), fits));
+            fetched();
         }
         findings
     }

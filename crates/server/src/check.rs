@@ -134,11 +134,15 @@ pub fn page_link_warnings(loaded: &LoadedConfig) -> Vec<Diagnostic> {
 pub type ProbeResults = Vec<(String, Result<(), String>)>;
 
 /// Fetches the metadata and keys of every identity provider, and calls the health check of the
-/// register.
+/// register. Calls `probed` after each identity provider.
 ///
 /// # Errors
 /// Returns an error if a connector or the register can't be built.
-pub async fn probe_providers(loaded: &LoadedConfig, env: &Env) -> Result<ProbeResults, BuildError> {
+pub async fn probe_providers(
+    loaded: &LoadedConfig,
+    env: &Env,
+    probed: &dyn Fn(),
+) -> Result<ProbeResults, BuildError> {
     // Metadata and keys are public, so the hub's own keys are not needed.
     let context = connector_context(loaded, env, None, None);
     let mut findings = Vec::new();
@@ -148,6 +152,7 @@ pub async fn probe_providers(loaded: &LoadedConfig, env: &Env) -> Result<ProbeRe
             plan.id.to_string(),
             plan.connector.preload().await.map_err(|error| error.to_string()),
         ));
+        probed();
     }
     // R009: the high platform never queries the register, so its health is irrelevant.
     let asked = identity_source(loaded) == IdentitySource::Register;
@@ -164,14 +169,15 @@ pub async fn probe_providers(loaded: &LoadedConfig, env: &Env) -> Result<ProbeRe
     Ok(findings)
 }
 
-/// Fetches the keys of every service provider with a `jwks_uri`.
+/// Fetches the keys of every service provider with a `jwks_uri`. Calls `fetched` after each one.
 ///
 /// # Errors
 /// Returns an error if an address is forbidden or the metrics can't be registered.
 pub async fn probe_client_keys(
     loaded: &LoadedConfig,
+    fetched: &dyn Fn(),
 ) -> Result<Vec<(ClientId, Result<(), KeyFetchError>)>, BuildError> {
     let federation = loaded.build_federation();
     let metrics = Arc::new(Metrics::new()?);
-    Ok(KeyDirectory::new(&federation, &metrics)?.check_published_keys(&federation).await)
+    Ok(KeyDirectory::new(&federation, &metrics)?.check_published_keys(&federation, fetched).await)
 }

@@ -205,7 +205,7 @@ async fn a_probe_reports_whether_the_service_provider_can_get_a_response() {
     ] {
         scene.set_response(answer);
         assert_eq!(
-            scene.directory.check_published_keys(&scene.federation).await,
+            scene.directory.check_published_keys(&scene.federation, &|| {}).await,
             [("sp".into(), expected)]
         );
     }

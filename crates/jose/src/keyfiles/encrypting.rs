@@ -11,21 +11,30 @@ use crate::key_passphrase::KeyPassphrase;
 use passerelle_protocol::ids::Secret;
 use passerelle_protocol::json::parse_object;
 
-/// Encrypts each private key of a folder in its file, with the folder's passphrase. Returns the files
-/// that were changed.
+/// Encrypts each private key of a folder in its file, with the folder's passphrase. Passes each file
+/// that was changed to `proceed`, which returns whether to go on; each file is complete. Returns the
+/// files that were changed.
 ///
 /// # Errors
 /// `NothingToEncryptWith`; `Folder`, `Unreadable`, `Exposed`, `Busy`, `Unwritable`, `Encryption`,
 /// `Generation`. Files before the named one are encrypted.
-pub fn encrypt_keys(source: &KeyFolder<'_>) -> Result<Vec<PathBuf>, KeyFileError> {
+pub fn encrypt_keys(
+    source: &KeyFolder<'_>,
+    proceed: &mut dyn FnMut(&Path) -> bool,
+) -> Result<Vec<PathBuf>, KeyFileError> {
     let passphrase = source.passphrase.as_deref().ok_or(KeyFileError::NothingToEncryptWith)?;
     let mut encrypted = Vec::new();
     for purpose in [KeyPurpose::Tokens, KeyPurpose::Assertion, KeyPurpose::Encryption] {
         let dir = purpose.folder(source.folder);
         let paths = key_paths(&dir).map_err(|cause| KeyFileError::Folder { path: dir, cause })?;
         for path in paths {
-            if encrypt_key(&path, passphrase)? {
-                encrypted.push(path);
+            if !encrypt_key(&path, passphrase)? {
+                continue;
+            }
+            let is_to_end = !proceed(&path);
+            encrypted.push(path);
+            if is_to_end {
+                return Ok(encrypted);
             }
         }
     }

@@ -6,7 +6,7 @@
 use std::collections::{BTreeSet, HashSet};
 use std::fmt;
 use std::fs::{File, Metadata, Permissions};
-use std::io::{BufWriter, ErrorKind, Write as _};
+use std::io::{self, BufWriter, ErrorKind, Read, Write};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, fchown};
 use std::path::{Path, PathBuf};
 
@@ -26,6 +26,72 @@ pub enum ImportMode {
     Merge,
     /// Removes those that the source does not contain.
     Replace,
+}
+
+/// Step of an import, in the order of their execution.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ImportStep {
+    ReadSource,
+    ReadRegister,
+    Write,
+}
+
+/// Watches an import, for example to show its progress, and can cancel it.
+pub trait ImportObserver {
+    /// Called when a step begins, with the approximate number of its bytes.
+    fn begin(&self, step: ImportStep, bytes: u64);
+
+    /// Called after these bytes of the step.
+    fn advance(&self, bytes: u64);
+
+    /// Returns whether the import must end without a change.
+    fn is_cancelled(&self) -> bool;
+}
+
+/// Shows nothing and cancels nothing.
+pub struct Unobserved;
+
+impl ImportObserver for Unobserved {
+    fn begin(&self, _: ImportStep, _: u64) {}
+
+    fn advance(&self, _: u64) {}
+
+    fn is_cancelled(&self) -> bool {
+        false
+    }
+}
+
+/// A file whose bytes are reported to an observer. Reading and writing fail once it has cancelled the
+/// import.
+struct ObservedFile<'a, F> {
+    file: F,
+    observer: &'a dyn ImportObserver,
+}
+
+impl<F> ObservedFile<'_, F> {
+    fn observe(&self, bytes: io::Result<usize>) -> io::Result<usize> {
+        let bytes = bytes?;
+        self.observer.advance(bytes as u64);
+        if self.observer.is_cancelled() { Err(ErrorKind::Other.into()) } else { Ok(bytes) }
+    }
+}
+
+impl<F: Read> Read for ObservedFile<'_, F> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let bytes = self.file.read(buffer);
+        self.observe(bytes)
+    }
+}
+
+impl<F: Write> Write for ObservedFile<'_, F> {
+    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+        let bytes = self.file.write(buffer);
+        self.observe(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
 }
 
 /// Result of an import. Persons are identified by their normalised pivot.
@@ -56,6 +122,8 @@ impl fmt::Display for ImportStats {
 /// Error of an import: nothing was written.
 #[derive(thiserror::Error, Debug)]
 pub enum ImportError {
+    #[error("interrupted: nothing is imported, and the register is as it was")]
+    Cancelled,
     #[error("nothing is imported: {0}")]
     UnreadableSource(FileRegisterError),
     #[error(
@@ -99,15 +167,28 @@ fn format_line_errors(line_errors: &[FileRegisterError], all: usize) -> String {
 /// can't read it. A new file belongs to its creator alone.
 ///
 /// # Errors
-/// Returns why nothing was written.
+/// Returns why nothing was written; `Cancelled` if the observer cancelled it.
 pub fn import(
     source: &Path,
     target: &Path,
     home_country: &str,
     keep: ImportMode,
+    observer: &dyn ImportObserver,
+) -> Result<ImportStats, ImportError> {
+    let done = merge_files(source, target, home_country, keep, observer);
+    done.map_err(|error| if observer.is_cancelled() { ImportError::Cancelled } else { error })
+}
+
+fn merge_files(
+    source: &Path,
+    target: &Path,
+    home_country: &str,
+    keep: ImportMode,
+    observer: &dyn ImportObserver,
 ) -> Result<ImportStats, ImportError> {
     let (mut line_errors, mut bad) = (Vec::new(), 0);
-    let new = read_rows(source, home_country, |line_error| {
+    let reader = RowReader { home_country, observer };
+    let new = reader.read(ImportStep::ReadSource, source, |line_error| {
         bad += 1;
         if line_errors.len() < MAX_REPORTED_LINES {
             line_errors.push(line_error);
@@ -124,12 +205,12 @@ pub fn import(
     let place = ImportTarget::resolve(target)?;
     let old = match (keep, &place.replaced) {
         (_, None) => BTreeSet::new(),
-        (ImportMode::Merge, Some(_)) => {
-            read_rows(target, home_country, Err).map_err(ImportError::InvalidTarget)?
-        }
+        (ImportMode::Merge, Some(_)) => reader
+            .read(ImportStep::ReadRegister, target, Err)
+            .map_err(ImportError::InvalidTarget)?,
         // Read for the statistics only, so it may be invalid.
         (ImportMode::Replace, Some(_)) => {
-            read_rows(target, home_country, |_| Ok(())).unwrap_or_default()
+            reader.read(ImportStep::ReadRegister, target, |_| Ok(())).unwrap_or_default()
         }
     };
     let (merged, mut done) = merge(new, old, keep);
@@ -137,7 +218,7 @@ pub fn import(
     done.persons = keys.len();
     keys.dedup();
     done.indistinguishable = done.persons - keys.len();
-    write_register(&place, &merged)?;
+    write_register(&place, &merged, observer)?;
     Ok(done)
 }
 
@@ -219,27 +300,38 @@ impl SortedRow {
     }
 }
 
-fn read_rows(
-    path: &Path,
-    home_country: &str,
-    mut bad: impl FnMut(FileRegisterError) -> Result<(), FileRegisterError>,
-) -> Result<BTreeSet<SortedRow>, FileRegisterError> {
-    let name = path.display().to_string();
-    let file = File::open(path).map_err(|error| FileRegisterError::Unreadable {
-        file: name.clone(),
-        reason: error.kind(),
-    })?;
-    let mut rows = Vec::new();
-    for_each_row(&name, file, home_country, |row| match row {
-        Ok((pivot, row)) => {
-            rows.push(SortedRow::new(&pivot, &row));
-            Ok(())
-        }
-        Err(line_error) => bad(line_error),
-    })?;
-    // Sorted first, a set is built at once instead of row by row.
-    rows.sort_unstable();
-    Ok(rows.into_iter().collect())
+/// Reads the rows of a source or of a register.
+struct RowReader<'a> {
+    home_country: &'a str,
+    observer: &'a dyn ImportObserver,
+}
+
+impl RowReader<'_> {
+    fn read(
+        &self,
+        step: ImportStep,
+        path: &Path,
+        mut bad: impl FnMut(FileRegisterError) -> Result<(), FileRegisterError>,
+    ) -> Result<BTreeSet<SortedRow>, FileRegisterError> {
+        let name = path.display().to_string();
+        let file = File::open(path).map_err(|error| FileRegisterError::Unreadable {
+            file: name.clone(),
+            reason: error.kind(),
+        })?;
+        self.observer.begin(step, file.metadata().map_or(0, |found| found.len()));
+        let mut rows = Vec::new();
+        let file = ObservedFile { file, observer: self.observer };
+        for_each_row(&name, file, self.home_country, |row| match row {
+            Ok((pivot, row)) => {
+                rows.push(SortedRow::new(&pivot, &row));
+                Ok(())
+            }
+            Err(line_error) => bad(line_error),
+        })?;
+        // Sorted first, a set is built at once instead of row by row.
+        rows.sort_unstable();
+        Ok(rows.into_iter().collect())
+    }
 }
 
 fn merge(
@@ -270,12 +362,17 @@ fn merge(
 }
 
 /// Writes beside the target, then renames, so that readers see the old file or the new one.
-fn write_register(place: &ImportTarget, rows: &BTreeSet<SortedRow>) -> Result<(), ImportError> {
+fn write_register(
+    place: &ImportTarget,
+    rows: &BTreeSet<SortedRow>,
+    observer: &dyn ImportObserver,
+) -> Result<(), ImportError> {
     let to_import_error = |error: std::io::Error| place.write_error(&error);
+    observer.begin(ImportStep::Write, rows.iter().map(|entry| entry.row.len() as u64).sum());
     let folder = parent_folder(&place.path);
     let file = NamedTempFile::new_in(folder).map_err(to_import_error)?; // mode 0600
     place.copy_ownership(file.as_file())?;
-    let mut csv = csv::Writer::from_writer(BufWriter::new(file));
+    let mut csv = csv::Writer::from_writer(BufWriter::new(ObservedFile { file, observer }));
     let record = |csv: &mut csv::Writer<_>, cells: [&str; COLUMNS.len()]| {
         csv.write_record(cells).map_err(io_error)
     };
@@ -307,10 +404,13 @@ fn write_register(place: &ImportTarget, rows: &BTreeSet<SortedRow>) -> Result<()
         .into_inner()
         .map_err(|error| to_import_error(std::io::Error::from(error.error().kind())))?;
     buffer.flush().map_err(to_import_error)?;
-    let file = buffer
+    let ObservedFile { file, .. } = buffer
         .into_inner()
         .map_err(|error| to_import_error(std::io::Error::from(error.error().kind())))?;
     file.as_file().sync_all().map_err(to_import_error)?;
+    if observer.is_cancelled() {
+        return Err(ImportError::Cancelled);
+    }
     file.persist(&place.path).map_err(|error| to_import_error(error.error))?;
     sync_folder(parent_folder(&place.path)).map_err(to_import_error)
 }

@@ -51,13 +51,30 @@ fn the_keys_of_a_folder_are_encrypted_in_their_files() {
     let folder = Folder::with_keys();
     let before = list_keys(&folder.dir, T0).unwrap();
     let source = refusing(with_passphrase(&folder, PASSPHRASE));
-    assert_eq!(encrypt_keys(&source).unwrap().len(), 6);
+    assert_eq!(encrypt_keys(&source, &mut |_| true).unwrap().len(), 6);
     assert_eq!(count_plaintext_keys(&folder.dir), 0);
     assert_eq!(list_keys(source.clone(), T0).unwrap(), before);
     assert!(folder.files().iter().all(|file| mode(file) == 0o600));
-    assert_eq!(encrypt_keys(&source).unwrap(), [""; 0].map(PathBuf::from));
-    let error = encrypt_keys(&KeyFolder::from(&folder.dir)).unwrap_err();
+    assert_eq!(encrypt_keys(&source, &mut |_| true).unwrap(), [""; 0].map(PathBuf::from));
+    let error = encrypt_keys(&KeyFolder::from(&folder.dir), &mut |_| true).unwrap_err();
     assert!(matches!(error, KeyFileError::NothingToEncryptWith), "{error}");
+}
+
+#[test]
+fn a_stopped_encryption_leaves_complete_files_and_is_continued_by_the_next() {
+    let folder = Folder::with_keys();
+    let before = list_keys(&folder.dir, T0).unwrap();
+    let source = with_passphrase(&folder, PASSPHRASE);
+    let mut remaining = 2;
+    let mut proceed = |_: &Path| {
+        remaining -= 1;
+        remaining > 0
+    };
+    assert_eq!(encrypt_keys(&source, &mut proceed).unwrap().len(), 2);
+    assert_eq!(count_plaintext_keys(&folder.dir), before.len() - 2);
+    assert_eq!(list_keys(source.clone(), T0).unwrap(), before);
+    assert_eq!(encrypt_keys(&source, &mut |_| true).unwrap().len(), before.len() - 2);
+    assert_eq!(list_keys(source, T0).unwrap(), before);
 }
 
 /// Root encrypts the keys of the hub's user: the hub must be able to read them afterwards.
@@ -70,7 +87,7 @@ fn an_encrypted_file_keeps_its_owner_group_and_mode() {
     let _changed = chown(&file, Some(4711), Some(4712));
     let owner = |file: &Path| fs::metadata(file).map(|file| (file.uid(), file.gid())).unwrap();
     let before = owner(&file);
-    encrypt_keys(&with_passphrase(&folder, PASSPHRASE)).unwrap();
+    encrypt_keys(&with_passphrase(&folder, PASSPHRASE), &mut |_| true).unwrap();
     assert_eq!((owner(&file), mode(&file)), (before, 0o400));
     assert_eq!(count_plaintext_keys(&folder.dir), 0);
 }
@@ -99,7 +116,7 @@ fn a_key_behind_a_link_is_encrypted_in_the_file_itself() {
     let target = target.join("key");
     fs::rename(&link, &target).unwrap();
     symlink(&target, &link).unwrap();
-    encrypt_keys(&with_passphrase(&folder, PASSPHRASE)).unwrap();
+    encrypt_keys(&with_passphrase(&folder, PASSPHRASE), &mut |_| true).unwrap();
     assert!(link.symlink_metadata().unwrap().is_symlink());
     assert!(fs::read_to_string(&target).unwrap().contains("encrypted_jwk"));
 }

@@ -1,3 +1,5 @@
+use std::cell::Cell;
+
 use super::*;
 use crate::file::FileRegister;
 
@@ -20,7 +22,15 @@ impl Stage {
     }
 
     fn import(&self, keep: ImportMode) -> Result<ImportStats, ImportError> {
-        import(&self.path("source.csv"), &self.path("register.csv"), "99100", keep)
+        self.observed_import(keep, &Unobserved)
+    }
+
+    fn observed_import(
+        &self,
+        keep: ImportMode,
+        observer: &dyn ImportObserver,
+    ) -> Result<ImportStats, ImportError> {
+        import(&self.path("source.csv"), &self.path("register.csv"), "99100", keep, observer)
     }
 
     fn register(&self) -> String {
@@ -118,10 +128,16 @@ fn namesakes_are_counted_and_an_invalid_register_is_distinguished() {
         &stage.path("no/such/register.csv"),
         "99100",
         ImportMode::Merge,
+        &Unobserved,
     );
     assert!(nowhere.unwrap_err().to_string().contains("can not be written"));
-    let missing =
-        import(&stage.path("none.csv"), &stage.path("register.csv"), "99100", ImportMode::Merge);
+    let missing = import(
+        &stage.path("none.csv"),
+        &stage.path("register.csv"),
+        "99100",
+        ImportMode::Merge,
+        &Unobserved,
+    );
     assert!(missing.unwrap_err().to_string().contains("none.csv"));
 }
 
@@ -169,11 +185,12 @@ fn a_link_that_leads_nowhere_is_not_replaced_by_a_file() {
     let link = stage.path("link.csv");
     std::os::unix::fs::symlink(stage.path("unmounted/register.csv"), &link).unwrap();
     for keep in [ImportMode::Merge, ImportMode::Replace] {
-        let error =
-            import(&stage.path("source.csv"), &link, "99100", keep).unwrap_err().to_string();
+        let error = import(&stage.path("source.csv"), &link, "99100", keep, &Unobserved)
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("link.csv") && error.contains("dangling link"), "{error}");
         assert!(std::fs::symlink_metadata(&link).unwrap().is_symlink());
-        let error = import(&stage.path("source.csv"), stage.0.path(), "99100", keep)
+        let error = import(&stage.path("source.csv"), stage.0.path(), "99100", keep, &Unobserved)
             .unwrap_err()
             .to_string();
         assert!(error.contains("or not a file"), "{error}");
@@ -184,7 +201,52 @@ fn a_link_that_leads_nowhere_is_not_replaced_by_a_file() {
 fn a_link_stays_and_what_it_leads_to_is_replaced() {
     let stage = Stage::new(PAUL, &format!("{HEADER}{ANGELA}"));
     std::os::unix::fs::symlink(stage.path("register.csv"), stage.path("link.csv")).unwrap();
-    import(&stage.path("source.csv"), &stage.path("link.csv"), "99100", ImportMode::Merge).unwrap();
+    import(
+        &stage.path("source.csv"),
+        &stage.path("link.csv"),
+        "99100",
+        ImportMode::Merge,
+        &Unobserved,
+    )
+    .unwrap();
     assert!(std::fs::symlink_metadata(stage.path("link.csv")).unwrap().is_symlink());
     assert!(stage.register().contains("DUBOIS"));
+}
+
+/// Cancels the import in one of its steps, and counts the bytes of each step before.
+struct Cancellation {
+    step: ImportStep,
+    is_cancelled: Cell<bool>,
+    bytes: Cell<u64>,
+}
+
+impl ImportObserver for Cancellation {
+    fn begin(&self, step: ImportStep, _: u64) {
+        self.is_cancelled.set(step == self.step);
+    }
+
+    fn advance(&self, bytes: u64) {
+        self.bytes.set(self.bytes.get() + bytes);
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.is_cancelled.get()
+    }
+}
+
+#[test]
+fn a_cancelled_import_changes_nothing_and_leaves_no_file() {
+    let stage = Stage::new(ANGELA, &format!("{HEADER}{PAUL}"));
+    let steps = [ImportStep::ReadSource, ImportStep::ReadRegister, ImportStep::Write];
+    let mut bytes_before = 0;
+    for step in steps {
+        let observer = Cancellation { step, is_cancelled: Cell::default(), bytes: Cell::default() };
+        let ended = stage.observed_import(ImportMode::Merge, &observer);
+        assert!(matches!(ended, Err(ImportError::Cancelled)), "{step:?}: {ended:?}");
+        assert_eq!(stage.register(), format!("{HEADER}{ANGELA}"), "{step:?}");
+        let files = std::fs::read_dir(stage.0.path()).unwrap().count();
+        assert_eq!(files, 2, "{step:?}: the source and the register");
+        assert!(observer.bytes.get() > bytes_before, "{step:?}: the steps before were observed");
+        bytes_before = observer.bytes.get();
+    }
 }

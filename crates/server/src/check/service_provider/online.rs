@@ -73,7 +73,8 @@ async fn diagnose_keys(
 /// Returns why the keys can't be used; `None` if they can.
 async fn fetch_keys(federation: &Federation) -> Result<Option<String>, BuildError> {
     let metrics = Arc::new(Metrics::new()?);
-    let results = KeyDirectory::new(federation, &metrics)?.check_published_keys(federation).await;
+    let results =
+        KeyDirectory::new(federation, &metrics)?.check_published_keys(federation, &|| {}).await;
     Ok(results.into_iter().find_map(|(_, outcome)| outcome.err()).map(|error| error.to_string()))
 }
 
