@@ -76,8 +76,9 @@ fn main() {
 /// Measures the recent events of the operator console: the same events, kept but not written.
 fn measure_recent_events() {
     let env = Env::system();
-    let recent =
-        Arc::new(RecentEvents::new(RetentionLimits { logins: 20_000, without_login: 5_000 }, &env));
+    let max_age = Duration::from_secs(30 * 24 * 3600);
+    let limits = RetentionLimits { logins: 20_000, without_login: 5_000, max_age };
+    let recent = Arc::new(RecentEvents::new(limits, &env));
     let audit = Audit::off().with_recent(&recent);
     let (sp, idp) = ("town-hall".into(), "impots".into());
     let names = [

@@ -4,7 +4,8 @@
 //! An entry has the parties, the time, error codes, and why a call to an identity provider failed:
 //! no subject, no session, no personal data.
 //!
-//! Memory is bounded: a login is kept until a number of later ones have begun. Logins with a
+//! Memory is bounded: a login is kept until a number of later ones have begun, and for a number of
+//! days. Logins with a
 //! refusal have their own limit, because operators ask about them. So have requests that never
 //! became a login, which anyone can send. An event costs a short lock and about sixty bytes,
 //! an explanation up to 300 more.
@@ -13,6 +14,7 @@ pub mod failures;
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use self::failures::{FailureFilter, FailureSummary, RecentFailures};
 use super::event::{Event, EventKind};
@@ -33,13 +35,15 @@ const MAX_DETAILS: usize = 4;
 /// Maximum number of characters of an explanation.
 const MAX_DETAIL_CHARS: usize = 300;
 
-/// Maximum numbers of timelines.
+/// Maximum numbers and age of timelines.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RetentionLimits {
     /// Maximum number of logins without a refusal, and of logins with one.
     pub logins: usize,
     /// Requests that never became a login, and tokens of logins that are no longer kept.
     pub without_login: usize,
+    /// Time from the first event of a timeline to its removal.
+    pub max_age: Duration,
 }
 
 /// Recent events by support id; one instance per process.
@@ -156,6 +160,10 @@ enum RetentionClass {
     WithoutLogin,
 }
 
+impl RetentionClass {
+    const ALL: [Self; 3] = [Self::WithoutRefusal, Self::WithRefusal, Self::WithoutLogin];
+}
+
 #[derive(Default)]
 struct Shard {
     timelines: HashMap<u64, Timeline>,
@@ -201,6 +209,7 @@ impl RecentEvents {
             let limits = RetentionLimits {
                 logins: per_shard(self.limits.logins),
                 without_login: per_shard(self.limits.without_login),
+                ..self.limits
             };
             let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
             shard.add(key, entry, event.sp.as_ref(), limits);
@@ -223,7 +232,17 @@ impl RecentEvents {
     pub fn find(&self, id: &SupportId) -> Option<Timeline> {
         let key = id.number()?;
         let shard = self.shard(key)?;
-        shard.lock().unwrap_or_else(PoisonError::into_inner).timelines.get(&key).cloned()
+        let shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
+        let (now, max_age) = (self.env.now(), self.limits.max_age);
+        shard.timelines.get(&key).filter(|timeline| !timeline.is_expired(max_age, now)).cloned()
+    }
+
+    /// Removes the timelines that are too old. To be called from time to time.
+    pub fn remove_expired(&self) {
+        let (now, max_age) = (self.env.now(), self.limits.max_age);
+        for shard in &self.shards {
+            shard.lock().unwrap_or_else(PoisonError::into_inner).remove_expired(max_age, now);
+        }
     }
 
     /// Keys are random, so any bits select a shard.
@@ -241,6 +260,10 @@ impl Timeline {
                 .entries
                 .first()
                 .is_some_and(|first| first.kind == EventKind::AuthorizationReceived)
+    }
+
+    fn is_expired(&self, max_age: Duration, now: Timestamp) -> bool {
+        self.entries.first().is_some_and(|first| now >= first.at + max_age)
     }
 
     /// Returns the last refusal.
@@ -363,20 +386,37 @@ impl Shard {
     }
 
     fn evict(&mut self, retention_class: RetentionClass, max: usize) {
-        let queue = match retention_class {
+        while self.queue(retention_class).len() > max {
+            self.remove_oldest(retention_class);
+        }
+    }
+
+    fn remove_expired(&mut self, max_age: Duration, now: Timestamp) {
+        for retention_class in RetentionClass::ALL {
+            while let Some(oldest) = self.queue(retention_class).front().copied()
+                && self.timelines.get(&oldest).is_none_or(|found| found.is_expired(max_age, now))
+            {
+                self.remove_oldest(retention_class);
+            }
+        }
+    }
+
+    const fn queue(&mut self, retention_class: RetentionClass) -> &mut VecDeque<u64> {
+        match retention_class {
             RetentionClass::WithoutRefusal => &mut self.without_refusal,
             RetentionClass::WithRefusal => &mut self.with_refusal,
             RetentionClass::WithoutLogin => &mut self.without_login,
-        };
-        while queue.len() > max {
-            let Some(oldest) = queue.pop_front() else { return };
-            if self
-                .timelines
-                .get(&oldest)
-                .is_some_and(|timeline| timeline.retention_class == retention_class)
-            {
-                self.timelines.remove(&oldest);
-            }
+        }
+    }
+
+    fn remove_oldest(&mut self, retention_class: RetentionClass) {
+        let Some(oldest) = self.queue(retention_class).pop_front() else { return };
+        if self
+            .timelines
+            .get(&oldest)
+            .is_some_and(|timeline| timeline.retention_class == retention_class)
+        {
+            self.timelines.remove(&oldest);
         }
     }
 }

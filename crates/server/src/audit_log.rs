@@ -89,7 +89,11 @@ pub(super) fn recent_logins(loaded: &LoadedConfig, env: &Env) -> Option<Arc<Rece
     let logins = if is_administered { loaded.settings.limits.remembered_logins } else { 0 };
     (logins > 0).then(|| {
         Arc::new(RecentEvents::new(
-            RetentionLimits { logins, without_login: logins.div_ceil(4) },
+            RetentionLimits {
+                logins,
+                without_login: logins.div_ceil(4),
+                max_age: DAY * loaded.settings.limits.remembered_login_days,
+            },
             env,
         ))
     })

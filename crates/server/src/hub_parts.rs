@@ -255,7 +255,7 @@ impl HubParts<'_> {
         let admitting_hubs = Arc::new(AdmittingHubs::new(&self.store, &self.core.env));
         let mut readiness = readiness::build_readiness(ReadinessSources {
             process_findings,
-            login_trend: metrics_sampler::start_login_trend(&self.core),
+            login_trend: metrics_sampler::start_login_trend(&self.core, self.recent.clone()),
             core: Arc::clone(&self.core),
             store: Arc::clone(&self.store),
             store_check,

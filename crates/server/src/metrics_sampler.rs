@@ -8,6 +8,7 @@ use super::keys::SharedKeys;
 use super::register::register_settings;
 use passerelle_admin::console::{LiveLogins, LiveLoginsSource, LoginTrend};
 use passerelle_admin::readiness::Readiness;
+use passerelle_audit::recent::RecentEvents;
 use passerelle_config::LoadedConfig;
 use passerelle_config::model::ServiceProviderLabels;
 use passerelle_egress::certificates;
@@ -24,7 +25,7 @@ use passerelle_protocol::ids::{ClientId, ConnectorId};
 use passerelle_protocol::registration::ProtocolRules;
 use passerelle_telemetry::Metrics;
 
-/// Length of a bar in the trend of the admin console.
+/// Length of a bar in the trend of the admin console, and interval of the removal of old logins.
 const TREND_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Settings that determine the labels of service providers.
@@ -104,8 +105,12 @@ pub(super) fn live_login_reader(
     })
 }
 
-/// Starts to keep the logins of the last hour, for the admin console. Ends with its last user.
-pub(super) fn start_login_trend(core: &Arc<HubCore>) -> Arc<LoginTrend> {
+/// Starts to keep the logins of the last hour for the admin console, and removes expired ones from
+/// `recent` every minute. Ends with its last user.
+pub(super) fn start_login_trend(
+    core: &Arc<HubCore>,
+    recent: Option<Arc<RecentEvents>>,
+) -> Arc<LoginTrend> {
     let (trend, core) = (Arc::new(LoginTrend::default()), Arc::clone(core));
     let kept = Arc::downgrade(&trend);
     actix::spawn(async move {
@@ -115,6 +120,9 @@ pub(super) fn start_login_trend(core: &Arc<HubCore>) -> Arc<LoginTrend> {
             minutes.tick().await;
             let Some(trend) = kept.upgrade() else { return };
             trend.add_minute(&core.metrics.ended_logins(), core.env.now());
+            if let Some(recent) = &recent {
+                recent.remove_expired();
+            }
         }
     });
     trend

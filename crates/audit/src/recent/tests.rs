@@ -6,10 +6,13 @@ use super::*;
 use passerelle_protocol::testing::env::{ManualClock, SeededEntropy};
 use std::time::Duration;
 
+const MAX_AGE: Duration = Duration::from_secs(30 * 24 * 3600);
+
 pub(super) fn recent(logins: usize, without_login: usize) -> (RecentEvents, Arc<ManualClock>) {
     let clock = Arc::new(ManualClock::at(Timestamp::from_seconds(1000)));
     let env = Env::new(Arc::clone(&clock) as Arc<_>, Arc::new(SeededEntropy::new(1)));
-    (RecentEvents::new(RetentionLimits { logins, without_login }, &env), clock)
+    let limits = RetentionLimits { logins, without_login, max_age: MAX_AGE };
+    (RecentEvents::new(limits, &env), clock)
 }
 
 pub(super) fn id(number: u64) -> SupportId {
@@ -147,4 +150,30 @@ fn an_endless_login_takes_bounded_memory() {
         (timeline.entries[0].kind, timeline.entries[MAX_TIMELINE_ENTRIES - 1].kind),
         (EventKind::AuthorizationReceived, EventKind::TokenRevoked)
     );
+}
+
+#[test]
+fn events_older_than_the_days_to_remember_are_neither_shown_nor_kept() {
+    let (recent, clock) = recent(16, 16);
+    let refusal = ErrorCode::IdpTimeout;
+    recent.record(&event(EventKind::AuthorizationReceived, 1));
+    recent.record(&event(EventKind::AuthorizationReceived, 2));
+    recent.record(&event(EventKind::LoginFailed, 2).code(refusal));
+    recent.record(&event(EventKind::StepRefused, 3).code(refusal));
+    clock.advance(MAX_AGE - Duration::from_secs(1));
+    recent.record(&event(EventKind::AuthorizationReceived, 4));
+    recent.remove_expired();
+    assert_eq!(count_timelines(&recent), 4, "none is too old yet");
+
+    clock.advance(Duration::from_secs(1));
+    for old in 1..=3 {
+        assert!(recent.find(&id(old)).is_none(), "{old}");
+    }
+    assert!(recent.find(&id(4)).is_some());
+    recent.remove_expired();
+    assert_eq!(count_timelines(&recent), 1, "memory has what is shown only");
+}
+
+fn count_timelines(recent: &RecentEvents) -> usize {
+    recent.shards.iter().map(|shard| shard.lock().unwrap().timelines.len()).sum()
 }

@@ -74,6 +74,9 @@ pub struct LimitsConfig {
     /// each. None if 0, or without `private.admin_token`, `private.operators` and `private.peers`.
     #[schemars(range(min = 0, max = 1_000_000))]
     pub remembered_logins: usize,
+    /// Days after its beginning at which the admin console forgets a login.
+    #[schemars(range(min = 1, max = 366))]
+    pub remembered_login_days: u32,
 }
 
 impl LimitsConfig {
@@ -106,6 +109,7 @@ impl Default for LimitsConfig {
             shutdown_seconds: 20,
             workers: 0,
             remembered_logins: 20_000,
+            remembered_login_days: 30,
         }
     }
 }
