@@ -6,11 +6,12 @@ use passerelle_jose::decrypt::JweAlgorithms;
 use passerelle_protocol::acr::Platform;
 use passerelle_protocol::alg::{ContentEncryption, EncryptionAlg};
 
+use super::names::{self, LocalizedName};
+
 /// Identity provider of the demo: connector id, names and look.
 pub struct IdentityProvider {
     pub id: &'static str,
-    french: &'static str,
-    english: &'static str,
+    name: LocalizedName,
     look: Option<Look>,
 }
 
@@ -26,8 +27,7 @@ struct Look {
 pub const IDENTITY_PROVIDERS: [IdentityProvider; 2] = [
     IdentityProvider {
         id: "amandier",
-        french: "Compte Amandier",
-        english: "Amandier account",
+        name: names::AMANDIER,
         look: Some(Look {
             logo: include_str!("logos/amandier.svg"),
             light: ("#7a4a1c", "#ffffff"),
@@ -36,8 +36,7 @@ pub const IDENTITY_PROVIDERS: [IdentityProvider; 2] = [
     },
     IdentityProvider {
         id: "belvedere",
-        french: "Identité Belvédère",
-        english: "Belvedere identity",
+        name: names::BELVEDERE,
         look: Some(Look {
             logo: include_str!("logos/belvedere.svg"),
             light: ("#155e63", "#ffffff"),
@@ -47,12 +46,8 @@ pub const IDENTITY_PROVIDERS: [IdentityProvider; 2] = [
 ];
 
 /// Example of an identity provider that can't be reached, at the standard hub.
-pub const UNREACHABLE: IdentityProvider = IdentityProvider {
-    id: "donjon",
-    french: "Identité Donjon",
-    english: "Donjon identity",
-    look: None,
-};
+pub const UNREACHABLE: IdentityProvider =
+    IdentityProvider { id: "donjon", name: names::DONJON, look: None };
 
 /// Address of [`UNREACHABLE`]: connections to port 1 are refused at once.
 const UNREACHABLE_ADDRESS: &str = "http://localhost:1";
@@ -60,13 +55,13 @@ const UNREACHABLE_ADDRESS: &str = "http://localhost:1";
 /// Example of a blocked identity provider, at the standard hub. It is a sandbox of the hub itself.
 const BLOCKED: &str = r#"
 # An example of a block: without the table [[block]], this account can be chosen within a second (docs/blocking.md).
-name = { fr = "Compte Cassis", en = "Cassis account" }
+name = {name}
 identity = "verified"
 levels = { lowest = "eidas1", highest = "eidas1" }
 
 [[block]]
 reason = "example of the demo"
-message = { fr = "Fermé pour travaux jusqu’à nouvel ordre.", en = "Closed for maintenance until further notice." }
+message = {message}
 
 [kind.persona]
 "#;
@@ -90,7 +85,10 @@ pub fn example_connector_files() -> Vec<NamedFile> {
     for (_, text) in &mut files {
         text.insert_str(0, UNREACHABLE_COMMENT);
     }
-    files.push(("connectors/cassis.toml".to_owned(), BLOCKED.to_owned()));
+    let blocked = BLOCKED
+        .replace("{name}", &names::CASSIS.to_toml())
+        .replace("{message}", &names::CASSIS_BLOCK.to_toml());
+    files.push(("connectors/cassis.toml".to_owned(), blocked));
     files
 }
 
@@ -102,7 +100,7 @@ impl IdentityProvider {
 
     /// Returns the `name` line of a file.
     pub fn name_line(&self) -> String {
-        format!("name = {{ fr = \"{}\", en = \"{}\" }}\n", self.french, self.english)
+        format!("name = {}\n", self.name.to_toml())
     }
 
     /// Returns the files that connect a hub to this identity provider at `address`.
@@ -171,12 +169,15 @@ pub fn wallet_file(platform: Platform, address: &str) -> String {
         Platform::Standard => "eidas1",
         Platform::High => "eidas2",
     };
-    WALLET.replace("{levels}", &levels(&[lowest, "eidas3"])).replace("{address}", address)
+    WALLET
+        .replace("{name}", &names::WALLET.to_toml())
+        .replace("{levels}", &levels(&[lowest, "eidas3"]))
+        .replace("{address}", address)
 }
 
 const WALLET: &str = r#"
-# A wallet with make-believe identity documents (docs/wallet.md). It is a page of the demo.
-name = { fr = "Portefeuille de démonstration", en = "Demo wallet" }
+# A wallet with fictional identity documents (docs/wallet.md). It is a page of the demo.
+name = {name}
 identity = "verified"
 {levels}
 unmapped_claims = "drop"

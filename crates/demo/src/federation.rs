@@ -10,6 +10,7 @@ use super::connectors::{
 };
 use super::data_provider::{DataProviderRegistration, RECORD_PATH};
 use super::files::DemoFiles;
+use super::names;
 use super::service_provider::{ConsoleAccess, HubRegistration, ServiceProviderSettings};
 use passerelle_jose::UpstreamKeys;
 use passerelle_protocol::acr::Platform;
@@ -140,10 +141,11 @@ impl DemoPlatform {
         let data_provider = format!(
             r#"
 client_id = "demo-data{suffix}"
-name = {{ fr = "Les données de démonstration", en = "The demo data" }}
+name = {name}
 scopes = [{scopes}]
 secrets = [{{ env = "DATA_PROVIDER_DEMO_DATA__CLIENT_SECRET" }}]
 "#,
+            name = names::DATA.to_toml(),
             scopes = quoted(DATA_SCOPES)
         );
         let mut files = vec![
@@ -163,7 +165,7 @@ secrets = [{{ env = "DATA_PROVIDER_DEMO_DATA__CLIENT_SECRET" }}]
                     ("places.csv", PLACES_CSV.to_owned()),
                     ("service-providers/demo-consent.toml", consent),
                     ("service-providers/example.toml", application_file()),
-                    ("service-providers/example-spa.toml", SINGLE_PAGE_APPLICATION.to_owned()),
+                    ("service-providers/example-spa.toml", single_page_application_file()),
                 ];
                 files.extend(standard.map(|(name, text)| (name.to_owned(), text)));
                 files.extend(connectors::example_connector_files());
@@ -215,10 +217,11 @@ subject_key = {{ env = "DEMO_SUBJECT_KEY", derivation = 2 }}
         format!(
             r#"
 client_id = "demo-service{suffix}"
-name = {{ fr = "Le service de démonstration", en = "The demo service" }}
+name = {name}
 secrets = [{{ env = "SERVICE_PROVIDER_DEMO_SERVICE__CLIENT_SECRET" }}]
 {addresses}{encryption}
 "#,
+            name = names::SERVICE.to_toml(),
             addresses = service_provider_lines(address)
         )
     }
@@ -268,7 +271,7 @@ limits = {{ workers = 1 }}
         let client = format!(
             r#"
 client_id = "demo-hub"
-name = {{ fr = "Le concentrateur de démonstration", en = "The demo hub" }}
+name = {name}
 home_page = "{service_provider}/"
 redirect_uris = ["{hub}/api/v2/callback/{id}"]
 post_logout_redirect_uris = ["{hub}/api/v2/session/end/{id}"]
@@ -279,6 +282,7 @@ consent = "none"
 insecure_http = true
 {encryption}
 "#,
+            name = names::HUB.to_toml(),
             scopes = quoted(SCOPES)
         );
         let persona = format!("{name}{levels}\n[kind.persona]\n");
@@ -351,8 +355,14 @@ pub fn service_provider_settings(
     }
 }
 
+fn single_page_application_file() -> String {
+    SINGLE_PAGE_APPLICATION.replace("{name}", &names::SINGLE_PAGE_APPLICATION.to_toml())
+}
+
 fn application_file() -> String {
-    APPLICATION_HEAD.to_owned() + &ApplicationRegistration::example().to_toml(APPLICATION_SECRET)
+    APPLICATION_HEAD.to_owned()
+        + &ApplicationRegistration::example()
+            .to_toml(&names::APPLICATION.to_toml(), APPLICATION_SECRET)
 }
 
 /// Returns the file of the second registration of the service provider, at the standard hub.
@@ -360,11 +370,12 @@ fn consent_service_provider_file(address: &str) -> String {
     format!(
         r#"
 client_id = "{CONSENT_CLIENT}"
-name = {{ fr = "Le service de démonstration avec consentement", en = "The demo service with consent" }}
+name = {name}
 secrets = [{{ env = "SERVICE_PROVIDER_DEMO_CONSENT__CLIENT_SECRET" }}]
 consent = "required"
 {addresses}
 "#,
+        name = names::CONSENT_SERVICE.to_toml(),
         addresses = service_provider_lines(address)
     )
 }

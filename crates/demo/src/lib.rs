@@ -18,6 +18,7 @@ mod connectors;
 mod data_provider;
 mod federation;
 mod files;
+mod names;
 pub mod service_provider;
 mod wallet;
 

@@ -124,7 +124,8 @@ enum CallbackError {
 /// `Theme`.
 pub(super) fn demo_theme() -> Result<PageTheme, SetupError> {
     let mut problems = Vec::new();
-    let theme = theme::parse_embedded_theme(THEME, &mut problems);
+    let text = format!("name = {}\n{THEME}", super::names::SERVICE.to_toml());
+    let theme = theme::parse_embedded_theme(&text, &mut problems);
     theme.as_ref().map(PageTheme::from).ok_or(SetupError::Theme(problems))
 }
 

@@ -1,4 +1,4 @@
-//! Demo wallet: a page that holds make-believe documents and presents them to the demo's hubs
+//! Demo wallet: a page that holds fictional documents and presents them to the demo's hubs
 //! (OpenID for Verifiable Presentations 1.0), so that a login with a wallet needs no phone.
 //!
 //! It is its own issuer. Its keys are made at the start of the demo and trusted by its hubs only.

@@ -1,4 +1,4 @@
-//! The certificates of the demo: an issuer of make-believe documents, and the access certificate of
+//! The certificates of the demo: an issuer of fictional documents, and the access certificate of
 //! each hub.
 
 use std::time::Duration;

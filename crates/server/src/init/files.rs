@@ -57,10 +57,12 @@ impl ApplicationRegistration {
         Self::new(ClientId::new("example"), "http://localhost:3000/callback".into(), None)
     }
 
-    /// Returns its file. `secret` is the TOML table that refers to its secret.
+    /// Returns its file. `name` is the TOML table of its names, and `secret` that which refers to
+    /// its secret.
     #[must_use]
-    pub fn to_toml(&self, secret: &str) -> String {
+    pub fn to_toml(&self, name: &str, secret: &str) -> String {
         let values = [
+            ("{name}", name.to_owned()),
             ("{client_id}", quoted(self.client_id.as_str())),
             ("{home_page}", quoted(&self.home_page)),
             ("{redirect_uri}", quoted(&self.redirect_uri)),
@@ -169,7 +171,8 @@ fn theme(links: &PageLinks) -> String {
 fn application(registration: &ApplicationRegistration) -> String {
     let head = "# The first service provider. Every key: docs/configuration.md. What its developer needs: docs/integrate/.\n";
     let secret = format!("{{ file = {} }}", quoted(CLIENT_SECRET));
-    head.to_owned() + &registration.to_toml(&secret)
+    head.to_owned()
+        + &registration.to_toml("{ fr = \"Mon application\", en = \"My application\" }", &secret)
 }
 
 fn sandbox(platform: Platform) -> String {
