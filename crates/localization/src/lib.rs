@@ -16,6 +16,7 @@
 pub mod accept_language;
 mod built_in;
 mod message_file;
+mod operator_text;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Write};
@@ -28,6 +29,7 @@ use unic_langid::{CharacterDirection, LanguageIdentifier};
 pub use built_in::{Catalogue, MessageTexts, add_extension, catalogue};
 pub use fluent_bundle::FluentValue;
 pub use message_file::MessageFile;
+pub use operator_text::{LocalizedStr, OperatorText, TextInLanguage};
 
 /// Language of the pages if the operator names no other.
 pub const DEFAULT_LANGUAGE: &str = "fr";
@@ -177,12 +179,14 @@ impl Locale {
     /// Returns the entry of a `{ fr = …, en = … }` table for this language, else for the default
     /// language, else in English, else the first.
     #[must_use]
-    pub fn localize<'a>(&self, by_language: &'a BTreeMap<String, String>) -> &'a str {
-        [self.0.tag.as_str(), &self.0.default_tag, FALLBACK_LANGUAGE]
+    pub fn localize<'a>(&self, by_language: &'a BTreeMap<String, String>) -> LocalizedStr<'a> {
+        let found = [self.0.tag.as_str(), &self.0.default_tag, FALLBACK_LANGUAGE]
             .into_iter()
-            .find_map(|tag| by_language.get(tag))
-            .or_else(|| by_language.values().next())
-            .map_or("", String::as_str)
+            .find_map(|tag| by_language.get_key_value(tag))
+            .or_else(|| by_language.iter().next());
+        found.map_or_else(LocalizedStr::default, |(tag, text)| {
+            LocalizedStr::new(text, Some(tag.as_str()).filter(|tag| *tag != self.0.tag))
+        })
     }
 
     /// Returns the message of a key. An unknown key is returned as it is; a test proves that there

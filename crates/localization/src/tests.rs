@@ -74,15 +74,17 @@ fn names_by_language_fall_back_to_the_default_language() {
     };
     let german = Languages::new("de", &[]);
     let (en, es) = (languages().find("en").unwrap(), german.find("es").unwrap());
-    for (locale, pairs, expected) in [
-        (en, &[("en", "Taxes"), ("fr", "Impôts")][..], "Taxes"),
-        (en, &[("br", "Tailhoù"), ("fr", "Impôts")], "Impôts"),
-        (en, &[("br", "Tailhoù")], "Tailhoù"),
-        (en, &[], ""),
-        (es, &[("en", "Taxes"), ("de", "Steuern")], "Steuern"),
-        (es, &[("br", "Tailhoù"), ("en", "Taxes")], "Taxes"),
+    for (locale, pairs, expected, language) in [
+        (en, &[("en", "Taxes"), ("fr", "Impôts")][..], "Taxes", None),
+        (en, &[("br", "Tailhoù"), ("fr", "Impôts")], "Impôts", Some("fr")),
+        (en, &[("br", "Tailhoù")], "Tailhoù", Some("br")),
+        (en, &[], "", None),
+        (es, &[("en", "Taxes"), ("de", "Steuern")], "Steuern", Some("de")),
+        (es, &[("br", "Tailhoù"), ("en", "Taxes")], "Taxes", Some("en")),
     ] {
-        assert_eq!(locale.localize(&names(pairs)), expected);
+        let names = names(pairs);
+        let shown = locale.localize(&names);
+        assert_eq!((shown.text(), shown.language()), (expected, language));
     }
 }
 

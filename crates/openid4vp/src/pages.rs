@@ -1,6 +1,7 @@
 //! The pages for wallets: the one that opens a wallet, the one with a QR code for another device,
 //! and the one with the code that this device shows.
 
+use passerelle_localization::OperatorText;
 use passerelle_web::page_template;
 use passerelle_web::pages::{HiddenField, Locale, PageMessages as _};
 
@@ -10,11 +11,11 @@ use super::wallet_page::{RequestedClaim, WalletLink};
 #[derive(Clone, Debug)]
 pub struct OpenWalletPage {
     /// Name of the connector.
-    pub provider: String,
+    pub provider: OperatorText,
     /// Path of the connector's logo on this host.
     pub logo: Option<String>,
     /// Name of the service provider.
-    pub service: String,
+    pub service: OperatorText,
     pub claims: Vec<RequestedClaim>,
     /// For browsers with the Digital Credentials API, if the connector offers it.
     pub digital_credentials: Option<DigitalCredentialsForm>,
@@ -39,7 +40,7 @@ pub struct DigitalCredentialsForm {
 #[derive(Clone, Debug)]
 pub struct OtherDevicePage {
     /// Name of the service provider.
-    pub service: String,
+    pub service: OperatorText,
     pub qr: QrImage,
     /// URL that the form posts to.
     pub action: String,
@@ -70,7 +71,7 @@ pub enum WalletCodeError {
 #[derive(Clone, Debug)]
 pub struct ConfirmationCodePage {
     /// Name of the service provider.
-    pub service: String,
+    pub service: OperatorText,
     pub code: String,
 }
 

@@ -23,6 +23,7 @@ use passerelle_grants::{
 use passerelle_hub::{Connectors, Logins, Logouts};
 use passerelle_jose::UpstreamKeys;
 use passerelle_jose::keyring::Keyring;
+use passerelle_localization::OperatorText;
 use passerelle_protocol::ids::{ClientId, ConnectorId};
 use passerelle_quota::counter_sync::CounterSync;
 
@@ -85,9 +86,9 @@ impl Hub {
 
     /// Returns the name of a service provider; `None` if it is not registered.
     #[must_use]
-    pub fn service_name(&self, client_id: &ClientId, locale: &Locale) -> Option<String> {
+    pub fn service_name(&self, client_id: &ClientId, locale: &Locale) -> Option<OperatorText> {
         let federation = self.core.federation.load();
-        Some(locale.localize(&federation.service_provider(client_id)?.name).to_owned())
+        Some(locale.localize(&federation.service_provider(client_id)?.name).into())
     }
 
     /// Returns the link to a service provider's home page; `None` if it is not registered.
@@ -100,8 +101,8 @@ impl Hub {
 
     /// Returns the name of an identity provider; `None` if there is no such connector.
     #[must_use]
-    pub fn provider_name(&self, connector: &ConnectorId, locale: &Locale) -> Option<String> {
-        Some(locale.localize(&*self.connectors.display_name(connector)?).to_owned())
+    pub fn provider_name(&self, connector: &ConnectorId, locale: &Locale) -> Option<OperatorText> {
+        Some(locale.localize(&*self.connectors.display_name(connector)?).into())
     }
 }
 

@@ -27,6 +27,7 @@ use passerelle_federation::session::logout::LogoutDecision;
 use passerelle_grants::logout::{LogoutDestination, LogoutRequestKey};
 use passerelle_grants::pending_post::PostedMessage;
 use passerelle_hub::LogoutOutcome;
+use passerelle_localization::OperatorText;
 use passerelle_protocol::acr::Platform;
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::discovery::path;
@@ -290,7 +291,7 @@ async fn end_session(
             });
             let provider = session.map(|session| {
                 let connector = session.login.connector;
-                hub.provider_name(&connector, &locale).unwrap_or_else(|| connector.to_string())
+                hub.provider_name(&connector, &locale).unwrap_or_else(|| connector.as_str().into())
             });
             let fields = confirmation_fields(cookie.as_ref(), params);
             let service = destination.service_provider.as_ref();
@@ -420,7 +421,7 @@ fn confirmation_page(
     hub: &Hub,
     locale: &PageLanguage,
     service: Option<&ClientId>,
-    provider: Option<String>,
+    provider: Option<OperatorText>,
     fields: Vec<HiddenField>,
 ) -> ConfirmLogOutPage {
     let federation = hub.core.federation.load();
@@ -428,7 +429,7 @@ fn confirmation_page(
     ConfirmLogOutPage {
         fields,
         service: service.map(|service| {
-            (locale.localize(&service.name).to_owned(), service.registration.home_page.clone())
+            (locale.localize(&service.name).into(), service.registration.home_page.clone())
         }),
         provider,
     }

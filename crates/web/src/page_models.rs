@@ -19,6 +19,7 @@ use passerelle_federation::ConnectorMetadata;
 use passerelle_federation::identity::{Claim, ClaimName, Identity};
 use passerelle_federation::login::{self, Consenting};
 use passerelle_hub::{ChoiceEntry, LoginSummary};
+use passerelle_localization::OperatorText;
 use passerelle_protocol::email_domain::EmailDomain;
 use passerelle_protocol::ids::{ConnectorId, InteractionHash};
 
@@ -58,7 +59,7 @@ impl<'a> LoginPageContext<'a> {
 
     /// Returns the name of the service provider; empty if it is no longer registered.
     #[must_use]
-    pub fn service_name(&self) -> String {
+    pub fn service_name(&self) -> OperatorText {
         self.hub.service_name(&self.summary.client_id, &self.locale).unwrap_or_default()
     }
 
@@ -73,9 +74,10 @@ impl<'a> LoginPageContext<'a> {
 
     /// Returns the operator's message for users while a block is in force.
     #[must_use]
-    pub fn operator_message(&self, connector: &ConnectorId) -> Option<String> {
+    pub fn operator_message(&self, connector: &ConnectorId) -> Option<OperatorText> {
         let message = self.hub.connectors.operator_message(&self.summary.client_id, connector);
-        Some(self.locale.localize(&message).to_owned()).filter(|message| !message.is_empty())
+        Some(self.locale.localize(&message).into())
+            .filter(|message: &OperatorText| !message.is_empty())
     }
 }
 
@@ -129,7 +131,7 @@ pub fn choice_page(
         banner: banner.map(|banner| failure_banner(login, banner)),
         email,
         no_account: federation.no_account.as_ref().map(|advice| NoAccountAdvice {
-            text: locale.localize(&advice.text).to_owned(),
+            text: locale.localize(&advice.text).into(),
             link: advice.link.clone(),
         }),
     }

@@ -10,6 +10,7 @@ use super::route_table::RouteRow;
 use passerelle_audit::{Event, EventKind};
 use passerelle_grants::error::GrantError;
 use passerelle_hub::{LoginSummary, StepError};
+use passerelle_localization::OperatorText;
 use passerelle_protocol::authorize::ProvenRedirect;
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::ids::{ClientId, ConnectorId, InteractionHash, SupportId};
@@ -68,7 +69,7 @@ pub struct AuthorizationRejection {
     pub client_id: Option<ClientId>,
     pub locale: PageLanguage,
     /// Name on the page that sends the response; may be empty.
-    pub service: String,
+    pub service: OperatorText,
     /// Message of the log line.
     pub message: &'static str,
 }

@@ -13,6 +13,7 @@ use actix_web::http::header::{
 use super::hub::Hub;
 use super::page_language::PageLanguage;
 use super::pages::{DisplayedNotice, FormPostPage, HiddenField, PageChrome};
+use passerelle_localization::OperatorText;
 use passerelle_protocol::authorize::AuthorizationResponse;
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::discovery::path;
@@ -128,7 +129,7 @@ pub fn add_cookie(response: &mut HttpResponse, cookie: &Cookie<'_>) {
 pub async fn authorization_response(
     hub: &Hub,
     locale: &PageLanguage,
-    service: &str,
+    service: &OperatorText,
     answer: AuthorizationResponse,
     ends_fragment: bool,
 ) -> Result<HttpResponse, ErrorCode> {

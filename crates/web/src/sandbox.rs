@@ -10,6 +10,7 @@ use super::request_context::RequestContext;
 use super::responses::{BASE_PATH, page_response, see_other};
 use crate::pages::PageMessages as _;
 use passerelle_hub::{SandboxError, SandboxOffer, SandboxUser};
+use passerelle_localization::OperatorText;
 use passerelle_protocol::acr::Level;
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::ids::ConnectorId;
@@ -79,7 +80,7 @@ struct SandboxRequest<'a> {
 fn sandbox_page(
     locale: &Locale,
     id: &ConnectorId,
-    provider: String,
+    provider: OperatorText,
     request: SandboxRequest<'_>,
     offer: &SandboxOffer,
 ) -> SandboxPage {
@@ -93,11 +94,12 @@ fn sandbox_page(
     };
     let failure = |id: &&str| option(id, locale.sandbox_failure_label(id), false);
     let level = |level: &Level| SandboxOption {
-        hint: (Some(*level) < requested).then(|| locale.sandbox_level_too_low()),
+        hint: (Some(*level) < requested).then(|| locale.sandbox_level_too_low().into()),
         ..option(level.as_str(), locale.sandbox_level_label(*level), Some(*level) == requested)
     };
     let person = |person: &SandboxUser, is_selected| SandboxOption {
-        hint: Some(locale.localize(&person.hint).to_owned()).filter(|hint| !hint.is_empty()),
+        hint: Some(locale.localize(&person.hint).into())
+            .filter(|hint: &OperatorText| !hint.is_empty()),
         ..option(&person.id, person.label.clone(), is_selected)
     };
     let method = |method: &&str| SandboxOption {

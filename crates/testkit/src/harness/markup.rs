@@ -41,7 +41,12 @@ pub fn forms(html: &str) -> Vec<Form> {
 /// Returns the text of each `<tag …>text</tag>`, without `<bdi>`.
 pub fn texts(html: &str, tag: &str) -> Vec<String> {
     let open = format!("<{tag}");
-    let plain = |text: &str| unescape(text.trim_ascii()).replace("<bdi>", "").replace("</bdi>", "");
+    let plain = |text: &str| {
+        let mut parts = text.trim_ascii().split("<bdi");
+        let first = parts.next().unwrap_or_default().to_owned();
+        let rest = parts.filter_map(|part| Some(part.split_once('>')?.1));
+        unescape(&rest.fold(first, |text, part| text + part)).replace("</bdi>", "")
+    };
     let inside = |part: &str| part.split_once('>').map(|(_, text)| plain(text)).unwrap_or_default();
     between(html, &open, &format!("</{tag}>")).into_iter().map(inside).collect()
 }

@@ -71,7 +71,7 @@ pub fn logged_out_response(
         services: participants
             .filter_map(|id| {
                 let service = federation.service_provider(id)?;
-                let name = locale.localize(&service.name).to_owned();
+                let name = locale.localize(&service.name).into();
                 Some((name, service.registration.home_page.clone()))
             })
             .take(MAX_NAMED_SERVICES)

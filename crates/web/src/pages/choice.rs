@@ -8,6 +8,7 @@ use super::provider_list::{GroupTitle, ProviderGroup, ProviderList};
 use super::{Locale, PageChrome, title_with_error};
 use crate::theme::support_url::SupportDetails;
 use passerelle_federation::session::gate::UnavailableReason;
+use passerelle_localization::OperatorText;
 use passerelle_protocol::acr::Level;
 use passerelle_protocol::catalogue::ErrorCode;
 
@@ -24,7 +25,7 @@ pub struct ChoicePage {
     /// If the list has an account that was used last.
     pub forget_csrf: Option<String>,
     /// Name of the service provider.
-    pub service: String,
+    pub service: OperatorText,
     /// Path on this host.
     pub service_logo: Option<String>,
     /// The requested level.
@@ -42,7 +43,7 @@ pub struct ChoicePage {
 /// The operator's advice for users who have none of the accounts, in the page's language.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NoAccountAdvice {
-    pub text: String,
+    pub text: OperatorText,
     /// Absolute https address, from the configuration.
     pub link: Option<String>,
 }
@@ -65,7 +66,7 @@ pub enum EmailSearch {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ProviderOption {
     pub id: String,
-    pub name: String,
+    pub name: OperatorText,
     /// Path on this host.
     pub logo: Option<String>,
     /// The page says so beside the name.
@@ -75,19 +76,19 @@ pub struct ProviderOption {
 /// An identity provider that can't be chosen.
 #[derive(Clone, Debug)]
 pub struct UnavailableProvider {
-    pub name: String,
+    pub name: OperatorText,
     pub reason: UnavailableReason,
     /// The operator's message in the page's language, if a block has one.
-    pub block_message: Option<String>,
+    pub block_message: Option<OperatorText>,
 }
 
 /// Banner about the identity provider of the last, failed attempt.
 #[derive(Clone, Debug)]
 pub struct FailureBanner {
-    pub provider: String,
+    pub provider: OperatorText,
     pub code: ErrorCode,
     /// The operator's message for users, in the page's language.
-    pub message: Option<String>,
+    pub message: Option<OperatorText>,
     pub support_id: String,
 }
 
@@ -237,11 +238,11 @@ impl ChoicePage {
 }
 
 impl ProviderGroup {
-    fn heading(&self, t: &Locale) -> Option<String> {
+    fn heading(&self, t: &Locale) -> Option<OperatorText> {
         match &self.title {
             GroupTitle::None => None,
             GroupTitle::Category(name) => Some(name.clone()),
-            GroupTitle::Others => Some(t.text("choice-others")),
+            GroupTitle::Others => Some(t.text("choice-others").into()),
         }
     }
 
@@ -250,7 +251,7 @@ impl ProviderGroup {
         let category = self.heading(t).unwrap_or_default();
         t.html_with_values(
             "choice-see-category",
-            [("total", (*total).into()), ("category", category.into())],
+            [("total", (*total).into()), ("category", (&*category).into())],
         )
     }
 }
@@ -281,9 +282,9 @@ pub(super) const INITIALS_COLOURS: u32 = 6;
 
 impl UnavailableProvider {
     /// Returns why it can't be chosen.
-    fn reason_text(&self, t: &Locale) -> String {
+    fn reason_text(&self, t: &Locale) -> OperatorText {
         let standard = || {
-            t.text(match self.reason {
+            let key = match self.reason {
                 UnavailableReason::ConnectorBlocked
                 | UnavailableReason::BlockedForServiceProvider => "why-blocked",
                 UnavailableReason::ConnectorUnknown | UnavailableReason::ConnectorDisabled => {
@@ -294,7 +295,8 @@ impl UnavailableProvider {
                 UnavailableReason::LevelTooHigh | UnavailableReason::LevelTooLow => "why-too-low",
                 UnavailableReason::ReauthenticationUnproven => "why-no-reauthentication",
                 UnavailableReason::Down => "why-in-trouble",
-            })
+            };
+            t.text(key).into()
         };
         self.block_message.clone().unwrap_or_else(standard)
     }

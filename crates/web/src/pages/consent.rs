@@ -7,6 +7,7 @@ use super::{Locale, PageChrome};
 use passerelle_federation::identity::declared::DeclaredClaims;
 use passerelle_federation::identity::{Claim, ClaimName};
 use passerelle_federation::login::ClaimsSource;
+use passerelle_localization::OperatorText;
 
 /// The consent page: one form to `…/consent` with `csrf`, `page_digest` and `answer` = `yes` or
 /// `no`.
@@ -22,9 +23,9 @@ pub struct ConsentPage {
     /// Digest of the displayed claims; `csrf` binds it.
     pub page_digest: String,
     /// Name of the service provider.
-    pub service: String,
+    pub service: OperatorText,
     /// Name of the identity provider.
-    pub provider: String,
+    pub provider: OperatorText,
     pub source: ClaimsSource,
     pub mode: ConsentMode,
     /// Whether the service provider may fetch the claims again while the user is away.
@@ -48,7 +49,7 @@ pub enum ClaimLabel {
     /// By the page's own text.
     Specified(Claim),
     /// By the label of its declaration, in the page's language.
-    Declared(String),
+    Declared(OperatorText),
 }
 
 impl From<Claim> for ClaimLabel {
@@ -82,17 +83,17 @@ impl ClaimLabel {
             ClaimName::Specified(claim) => has_label(*claim).then_some((*claim).into()),
             ClaimName::Declared(name) => {
                 let label = &declared.get(name)?.label;
-                Some(Self::Declared(t.localize(label).to_owned()))
+                Some(Self::Declared(t.localize(label).into()))
             }
         }
     }
 
     /// Returns the label in the page's language.
-    pub(super) fn text(&self, t: &Locale) -> String {
+    pub(super) fn text(&self, t: &Locale) -> OperatorText {
         match self {
-            Self::Specified(Claim::GivenName) => t.text("claim-given-names"),
+            Self::Specified(Claim::GivenName) => t.text("claim-given-names").into(),
             Self::Specified(claim) => {
-                t.text(&format!("claim-{}", claim.as_str().replace('_', "-")))
+                t.text(&format!("claim-{}", claim.as_str().replace('_', "-"))).into()
             }
             Self::Declared(label) => label.clone(),
         }

@@ -8,6 +8,7 @@ use super::{HiddenField, Locale, PageChrome};
 use crate::theme::PageLink;
 use crate::theme::support_url::SupportDetails;
 use passerelle_federation::validity::format_rfc3339;
+use passerelle_localization::OperatorText;
 use passerelle_protocol::catalogue::{CatalogueEntry, ErrorCode, ResponsibleParty};
 use passerelle_protocol::env::Timestamp;
 
@@ -18,11 +19,11 @@ pub struct ErrorPage {
     /// The precise error behind a 400 for a malformed request.
     pub detail: Option<ErrorDetail>,
     /// Name of the service provider, if it is verified.
-    pub service: Option<String>,
+    pub service: Option<OperatorText>,
     /// Name of the identity provider, if one is concerned.
-    pub provider: Option<String>,
+    pub provider: Option<OperatorText>,
     /// The operator's message for users, in the page's language.
-    pub message: Option<String>,
+    pub message: Option<OperatorText>,
     /// The claim that is missing or malformed; never its value.
     pub claim: Option<ClaimLabel>,
     /// Seconds after which the request may be repeated, as `Retry-After` says.
@@ -195,7 +196,7 @@ pub const fn displayed_code(code: ErrorCode) -> ErrorCode {
 
 impl PageAction {
     /// Returns the button's label in the page's language.
-    pub(super) fn label(&self, t: &Locale, service: Option<&str>) -> Safe<String> {
+    pub(super) fn label(&self, t: &Locale, service: Option<&OperatorText>) -> Safe<String> {
         let key = match (self, service) {
             (Self::Continue { .. }, _) => "action-continue",
             (Self::TryAgain { .. } | Self::SignInAgain(_), _) => "action-again",
@@ -206,7 +207,7 @@ impl PageAction {
             (Self::ServiceHome { .. }, None) => "action-home-unnamed",
             (Self::SignOut { .. }, _) => "action-sign-out",
         };
-        t.html_with(key, "service", service.unwrap_or_default())
+        t.html_with(key, "service", service.unwrap_or(&OperatorText::default()))
     }
 
     /// Returns the form's URL and fields, if the action is a form.

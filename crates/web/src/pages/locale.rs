@@ -6,23 +6,38 @@ use askama::filters::{Escaper as _, Html, Safe};
 use chrono::DateTime;
 
 use passerelle_federation::assurance::amr::is_known_method;
-use passerelle_localization::{FIRST_STRONG_ISOLATE, FluentValue, Locale, POP_DIRECTIONAL_ISOLATE};
+use passerelle_localization::{
+    FIRST_STRONG_ISOLATE, FluentValue, Locale, POP_DIRECTIONAL_ISOLATE, TextInLanguage,
+};
 use passerelle_protocol::acr::Level;
 use passerelle_protocol::env::Timestamp;
 
 /// Escaped text that has each isolated value in `<bdi>`.
-struct IsolatedHtml(String);
+#[derive(Default)]
+struct IsolatedHtml<'a> {
+    html: String,
+    /// Language of the values, if it is not the page's.
+    language: Option<&'a str>,
+}
 
-impl Write for IsolatedHtml {
+impl Write for IsolatedHtml<'_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        Html.write_escaped_str(&mut self.0, text)
+        Html.write_escaped_str(&mut self.html, text)
     }
 
     fn write_char(&mut self, c: char) -> fmt::Result {
         match c {
-            FIRST_STRONG_ISOLATE => self.0.write_str("<bdi>"),
-            POP_DIRECTIONAL_ISOLATE => self.0.write_str("</bdi>"),
-            other => Html.write_escaped_char(&mut self.0, other),
+            FIRST_STRONG_ISOLATE => {
+                self.html.push_str("<bdi");
+                if let Some(language) = self.language {
+                    self.html.push_str(" lang=\"");
+                    Html.write_escaped_str(&mut self.html, language)?;
+                    self.html.push('"');
+                }
+                self.html.write_str(">")
+            }
+            POP_DIRECTIONAL_ISOLATE => self.html.write_str("</bdi>"),
+            other => Html.write_escaped_char(&mut self.html, other),
         }
     }
 }
@@ -31,9 +46,33 @@ impl Write for IsolatedHtml {
 pub trait PageMessages {
     fn locale(&self) -> &Locale;
 
-    /// Returns the message of a key with one name, as HTML.
-    fn html_with(&self, key: &str, name: &'static str, value: &str) -> Safe<String> {
-        self.html_with_values(key, [(name, value.into())])
+    /// Returns the message of a key with one name, as HTML. The name has its language.
+    fn html_with(&self, key: &str, name: &'static str, value: impl TextInLanguage) -> Safe<String> {
+        let mut html = IsolatedHtml { language: value.language(), ..IsolatedHtml::default() };
+        self.locale().write_isolated(&mut html, key, [(name, value.text().into())]);
+        Safe(html.html)
+    }
+
+    /// Returns a text of the operator in `<bdi>`, with its language.
+    fn isolated(&self, value: impl TextInLanguage) -> Safe<String> {
+        let mut html = IsolatedHtml { language: value.language(), ..IsolatedHtml::default() };
+        // Writing to a String can't fail.
+        let _ = html.write_char(FIRST_STRONG_ISOLATE);
+        let _ = html.write_str(value.text());
+        let _ = html.write_char(POP_DIRECTIONAL_ISOLATE);
+        Safe(html.html)
+    }
+
+    /// Returns a text of the operator as HTML: in `<bdi>`, with its language, if that is not the
+    /// page's.
+    fn text_in_language(&self, value: impl TextInLanguage) -> Safe<String> {
+        if value.language().is_some() {
+            return self.isolated(value);
+        }
+        let mut html = IsolatedHtml::default();
+        // Writing to a String can't fail.
+        let _ = html.write_str(value.text());
+        Safe(html.html)
     }
 
     /// Returns the message of a key as HTML: everything is escaped, and each value is in `<bdi>`.
@@ -42,9 +81,9 @@ pub trait PageMessages {
         key: &str,
         values: [(&'static str, FluentValue<'_>); N],
     ) -> Safe<String> {
-        let mut html = IsolatedHtml(String::new());
+        let mut html = IsolatedHtml::default();
         self.locale().write_isolated(&mut html, key, values);
-        Safe(html.0)
+        Safe(html.html)
     }
 
     /// Returns the name of a level on the sandbox page.
@@ -160,5 +199,17 @@ mod tests {
         assert_eq!(html("A"), "“<bdi>A</bdi>” will receive:");
         assert_eq!(html("<b>\u{2069}x\u{2068}"), "“<bdi>&#60;b&#62;x</bdi>” will receive:");
         assert_eq!(locale("en").text_with("inform-lead", "service", "A"), "“A” will receive:");
+    }
+
+    #[test]
+    fn a_name_in_another_language_says_so() {
+        let names = [("fr".to_owned(), "Impôts <b>".to_owned())].into();
+        for (tag, bdi) in [("de", "<bdi lang=\"fr\">"), ("fr", "<bdi>")] {
+            let locale = locale(tag);
+            let name = locale.localize(&names);
+            let expected = format!("{bdi}Impôts &#60;b&#62;</bdi>");
+            assert_eq!(locale.isolated(&name).0, expected);
+            assert!(locale.html_with("choice-asks", "service", &name).0.contains(&expected));
+        }
     }
 }

@@ -3,12 +3,13 @@
 use super::Locale;
 use passerelle_federation::notices;
 use passerelle_federation::notices::NoticeSeverity;
+use passerelle_localization::OperatorText;
 use passerelle_protocol::env::Timestamp;
 
 /// An operator notice in the page's language.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DisplayedNotice {
-    pub text: String,
+    pub text: OperatorText,
     pub severity: NoticeSeverity,
     /// Absolute https address, from the configuration.
     pub link: Option<String>,
@@ -19,7 +20,7 @@ impl DisplayedNotice {
     #[must_use]
     pub fn in_force(all: &[notices::Notice], locale: &Locale, now: Timestamp) -> Vec<Self> {
         let shown = |notice: &notices::Notice| Self {
-            text: locale.localize(&notice.text).to_owned(),
+            text: locale.localize(&notice.text).into(),
             severity: notice.severity,
             link: notice.link.clone(),
         };

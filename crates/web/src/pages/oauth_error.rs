@@ -2,6 +2,7 @@
 //! It is the same for every cause: the precise one would reveal whether a client exists.
 
 use super::Locale;
+use super::locale::PageMessages as _;
 
 /// The errors of the token endpoint, each with the key of the text that lists its causes, one a
 /// line.

@@ -7,18 +7,19 @@ use super::choice::{ProviderOption, UnavailableProvider};
 use passerelle_federation::logo::Logo;
 use passerelle_federation::provider_display::{ProviderDisplay, SearchQuery};
 use passerelle_federation::session::gate::UnavailableReason;
+use passerelle_localization::{LocalizedStr, OperatorText};
 
 /// An identity provider that the page may show. The candidates are sorted.
 #[derive(Clone, Debug)]
 pub struct ProviderCandidate<'a> {
     pub id: &'a str,
     /// Name in the page's language.
-    pub name: &'a str,
+    pub name: LocalizedStr<'a>,
     pub shown: &'a ProviderDisplay,
     /// Why it can't be chosen; `None` if it can.
     pub unavailable: Option<UnavailableReason>,
     /// The operator's message in the page's language, if a block has one.
-    pub block_message: Option<&'a str>,
+    pub block_message: Option<LocalizedStr<'a>>,
     /// The page says so beside the name.
     pub failed_recently: bool,
 }
@@ -27,7 +28,7 @@ pub struct ProviderCandidate<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct CategoryHeading<'a> {
     pub id: &'a str,
-    pub name: &'a str,
+    pub name: LocalizedStr<'a>,
 }
 
 /// Query of the choice page. Invalid values are ignored.
@@ -76,7 +77,7 @@ pub struct ProviderGroup {
 pub enum GroupTitle {
     /// There is only one group.
     None,
-    Category(String),
+    Category(OperatorText),
     Others,
 }
 
@@ -122,9 +123,9 @@ pub fn build_provider_list(
         match candidate.unavailable {
             None => available.push(candidate),
             Some(reason) => unavailable.push(UnavailableProvider {
-                name: candidate.name.to_owned(),
+                name: candidate.name.into(),
                 reason,
-                block_message: candidate.block_message.map(str::to_owned),
+                block_message: candidate.block_message.map(Into::into),
             }),
         }
     }
@@ -204,7 +205,7 @@ fn group_by_category<'a>(
 fn group_title(headings: &[CategoryHeading<'_>], group: usize) -> GroupTitle {
     headings
         .get(group)
-        .map_or(GroupTitle::Others, |heading| GroupTitle::Category(heading.name.to_owned()))
+        .map_or(GroupTitle::Others, |heading| GroupTitle::Category(heading.name.into()))
 }
 
 impl CategoryMembers<'_> {
@@ -246,7 +247,7 @@ impl ProviderOption {
     fn from_candidate(candidate: &ProviderCandidate<'_>) -> Self {
         let ProviderCandidate { id, name, shown, failed_recently, .. } = *candidate;
         let logo = shown.logo.as_ref().map(|logo| connector_logo_path(id, logo));
-        Self { id: id.to_owned(), name: name.to_owned(), logo, failed_recently }
+        Self { id: id.to_owned(), name: name.into(), logo, failed_recently }
     }
 }
 

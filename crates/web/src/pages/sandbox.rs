@@ -2,13 +2,14 @@
 
 use super::HiddenField;
 use super::locale::PageMessages as _;
+use passerelle_localization::OperatorText;
 
 /// The sandbox form: one `person`, `level` and `failure`, a `method` for each selected one, and the
 /// hidden fields.
 #[derive(Clone, Debug)]
 pub struct SandboxPage {
     /// Name of the connector.
-    pub provider: String,
+    pub provider: OperatorText,
     /// URL that the form posts to.
     pub action: String,
     pub hidden: Vec<HiddenField>,
@@ -28,7 +29,7 @@ pub struct SandboxOption {
     /// Value of the standard, shown beside the label.
     pub value: Option<String>,
     /// Second line.
-    pub hint: Option<String>,
+    pub hint: Option<OperatorText>,
     /// Whether it is initially selected.
     pub is_selected: bool,
 }

@@ -4,6 +4,7 @@
 use super::locale::PageMessages as _;
 use super::{HiddenField, PageAction, PageChrome};
 use crate::theme::support_url::SupportDetails;
+use passerelle_localization::OperatorText;
 use passerelle_protocol::discovery::path;
 
 /// The page at the hub's root, for a user who opens its address.
@@ -31,7 +32,7 @@ pub struct FormPostPage {
     /// Parameters of the authorization response, in order.
     pub fields: Vec<HiddenField>,
     /// Name of the service provider.
-    pub service: String,
+    pub service: OperatorText,
 }
 
 page_template!(FormPostPage, "form_post.html", |_, t| t.text("return-title"));
@@ -43,9 +44,9 @@ pub struct ConfirmLogOutPage {
     pub fields: Vec<HiddenField>,
     /// Name and registered home page of the service provider that requested the logout, if
     /// verified.
-    pub service: Option<(String, String)>,
+    pub service: Option<(OperatorText, String)>,
     /// Name of the session's identity provider; `None` if there is no session.
-    pub provider: Option<String>,
+    pub provider: Option<OperatorText>,
 }
 
 page_template!(ConfirmLogOutPage, "log_out.html", |_, t| t.text("log-out-title"));
@@ -54,16 +55,16 @@ page_template!(ConfirmLogOutPage, "log_out.html", |_, t| t.text("log-out-title")
 #[derive(Clone, Debug, Default)]
 pub struct LoggedOutPage {
     /// Name of the service provider, if known.
-    pub service: Option<String>,
+    pub service: Option<OperatorText>,
     /// Return to the service provider, if known.
     pub action: Option<PageAction>,
     /// Name of the identity provider whose session has ended too.
-    pub ended_provider: Option<String>,
+    pub ended_provider: Option<OperatorText>,
     /// Name of the identity provider whose session could not be ended.
-    pub unreached_provider: Option<String>,
+    pub unreached_provider: Option<OperatorText>,
     /// Name and registered home page of the service providers of the session, whose own sessions the
     /// hub does not end.
-    pub services: Vec<(String, String)>,
+    pub services: Vec<(OperatorText, String)>,
 }
 
 page_template!(LoggedOutPage, "logged_out.html", |_, t| t.text("logged-out-title"));

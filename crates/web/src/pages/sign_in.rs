@@ -6,19 +6,20 @@ use std::time::Duration;
 use super::locale::PageMessages as _;
 use super::{HiddenField, Locale, title_with_error};
 use passerelle_hub::PasswordNotice;
+use passerelle_localization::OperatorText;
 use passerelle_protocol::catalogue::ErrorCode;
 
 /// The password form: `username`, `password` and the hidden fields.
 #[derive(Clone, Debug)]
 pub struct SignInPage {
     /// Name of the connector, whose password the user enters.
-    pub provider: String,
+    pub provider: OperatorText,
     /// Path of the connector's logo on this host.
     pub logo: Option<String>,
     /// The page for users who forgot their password or must change it, from the configuration.
     pub forgotten_password_url: Option<String>,
     /// Name of the service provider.
-    pub service: String,
+    pub service: OperatorText,
     /// URL that the form posts to.
     pub action: String,
     pub hidden: Vec<HiddenField>,
@@ -89,7 +90,7 @@ impl SignInPage {
 pub struct PasswordNoticePage {
     pub notice: PasswordNotice,
     /// Name of the connector.
-    pub provider: String,
+    pub provider: OperatorText,
     /// The page on which users change their password, from the configuration.
     pub change_url: Option<String>,
     /// URL of the hub that continues the login.

@@ -15,7 +15,7 @@ use passerelle_connector::persona::SimulatedFailure;
 use passerelle_federation::identity::Claim;
 use passerelle_federation::notices::NoticeSeverity;
 use passerelle_federation::session::gate::UnavailableReason;
-use passerelle_localization::Languages;
+use passerelle_localization::{Languages, OperatorText};
 use passerelle_protocol::acr::Level;
 use passerelle_protocol::catalogue::ErrorCode;
 
@@ -56,16 +56,21 @@ fn every_page_is_complete_accessible_small_and_needs_no_more_than_its_policy_all
 fn script_in_names_and_values_stays_inert() {
     const EVIL: &str = "\"'><script>alert(1)</script><img src=x onerror=alert(1)>";
     let evil = || EVIL.to_owned();
+    let evil_text = || OperatorText::from(EVIL);
     let pages = in_french(|chrome| {
-        let provider =
-            ProviderOption { id: evil(), name: evil(), logo: Some(evil()), failed_recently: true };
+        let provider = ProviderOption {
+            id: evil(),
+            name: evil_text(),
+            logo: Some(evil()),
+            failed_recently: true,
+        };
         let unavailable = UnavailableProvider {
-            name: evil(),
+            name: evil_text(),
             reason: UnavailableReason::ConnectorBlocked,
-            block_message: Some(evil()),
+            block_message: Some(evil_text()),
         };
         let group = ProviderGroup {
-            title: GroupTitle::Category(evil()),
+            title: GroupTitle::Category(evil_text()),
             providers: vec![provider.clone(); 9],
             more: Some((evil(), 99)),
         };
@@ -82,9 +87,9 @@ fn script_in_names_and_values_stays_inert() {
             ..ProviderList::default()
         };
         let banner = Some(FailureBanner {
-            provider: evil(),
+            provider: evil_text(),
             code: ErrorCode::IdpTimeout,
-            message: Some(evil()),
+            message: Some(evil_text()),
             support_id: evil(),
         });
         let claims = Claim::all()
@@ -95,7 +100,7 @@ fn script_in_names_and_values_stays_inert() {
                 place: Some(evil()),
             })
             .chain([ConsentClaim {
-                name: ClaimLabel::Declared(evil()),
+                name: ClaimLabel::Declared(evil_text()),
                 value: Some(evil()),
                 place: None,
             }])
@@ -106,7 +111,7 @@ fn script_in_names_and_values_stays_inert() {
         }));
         let link = PageAction::ServiceHome { href: evil() };
         let notices = [DisplayedNotice {
-            text: evil(),
+            text: evil_text(),
             severity: NoticeSeverity::Warning,
             link: Some(evil()),
         }];
@@ -116,13 +121,13 @@ fn script_in_names_and_values_stays_inert() {
                 interaction: evil(),
                 choose_csrf: evil(),
                 cancel_csrf: evil(),
-                service: evil(),
+                service: evil_text(),
                 service_logo: Some(evil()),
                 forget_csrf: Some(evil()),
                 list,
                 banner,
                 email: Some(EmailSearch::Unknown { domain: evil() }),
-                no_account: Some(NoAccountAdvice { text: evil(), link: Some(evil()) }),
+                no_account: Some(NoAccountAdvice { text: evil_text(), link: Some(evil()) }),
                 ..gallery::choice_page(0)
             }
             .render(chrome),
@@ -143,8 +148,8 @@ fn script_in_names_and_values_stays_inert() {
             }
             .render(chrome),
             ConsentPage {
-                service: evil(),
-                provider: evil(),
+                service: evil_text(),
+                provider: evil_text(),
                 csrf: evil(),
                 not_me_csrf: evil(),
                 person: Some(evil()),
@@ -154,9 +159,9 @@ fn script_in_names_and_values_stays_inert() {
             .render(chrome),
             ErrorPage {
                 detail: Some(ErrorDetail { code: evil(), description: evil() }),
-                service: Some(evil()),
-                provider: Some(evil()),
-                message: Some(evil()),
+                service: Some(evil_text()),
+                provider: Some(evil_text()),
+                message: Some(evil_text()),
                 support_id: evil(),
                 actions: vec![action.clone(), link],
                 ..gallery::error_page(ErrorCode::BadRequest)
@@ -165,15 +170,15 @@ fn script_in_names_and_values_stays_inert() {
             FormPostPage {
                 action: evil(),
                 fields: vec![HiddenField::new(EVIL, EVIL)],
-                service: evil(),
+                service: evil_text(),
             }
             .render(chrome),
             LoggedOutPage {
-                service: Some(evil()),
+                service: Some(evil_text()),
                 action: Some(action),
-                ended_provider: Some(evil()),
-                unreached_provider: Some(evil()),
-                services: vec![(evil(), "https://sp.example/".into())],
+                ended_provider: Some(evil_text()),
+                unreached_provider: Some(evil_text()),
+                services: vec![(evil_text(), "https://sp.example/".into())],
             }
             .render(chrome),
             DemoSignedIn {

@@ -18,6 +18,7 @@ use passerelle_federation::identity::Claim;
 use passerelle_federation::login::ClaimsSource;
 use passerelle_federation::notices::NoticeSeverity;
 use passerelle_hub::PasswordNotice;
+use passerelle_localization::OperatorText;
 use passerelle_protocol::acr::Level;
 use passerelle_protocol::authorize::explanation::{
     ParameterExplanation, ParameterStatus, RejectionReason, RequestExplanation, RequestOutcome,
@@ -196,7 +197,10 @@ fn demo_signed_in(level: Level) -> DemoSignedIn {
     }
 }
 
-fn confirm_log_out_page(service: Option<String>, provider: Option<String>) -> ConfirmLogOutPage {
+fn confirm_log_out_page(
+    service: Option<OperatorText>,
+    provider: Option<OperatorText>,
+) -> ConfirmLogOutPage {
     let fields = vec![HiddenField::new("csrf", "t0ken"), HiddenField::new("state", "\"><script>")];
     ConfirmLogOutPage {
         fields,
@@ -206,7 +210,7 @@ fn confirm_log_out_page(service: Option<String>, provider: Option<String>) -> Co
 }
 
 fn notices() -> [DisplayedNotice; 2] {
-    let text = "Maintenance prévue ce soir de 22 h à 23 h.".to_owned();
+    let text = OperatorText::from("Maintenance prévue ce soir de 22 h à 23 h.");
     let link = Some("https://hub.example/status".to_owned());
     [
         DisplayedNotice { text: text.clone(), severity: NoticeSeverity::Warning, link },
@@ -245,9 +249,9 @@ pub(crate) fn all_pages(chrome: &PageChrome<'_>) -> Vec<(String, String)> {
     for code in &ErrorCode::all() {
         add(&format!("error-{}", code.entry().code), error_page(*code).render(chrome));
     }
-    let provider = || "Impôts".to_owned();
+    let provider = || OperatorText::from("Impôts");
     let fields = vec![HiddenField::new("code", "abc"), HiddenField::new("state", "\"><script>")];
-    let service = "Mairie de Saint-Étienne".to_owned();
+    let service = OperatorText::from("Mairie de Saint-Étienne");
     add(
         "form-post",
         FormPostPage { action: "https://sp.example/cb".into(), fields, service: service.clone() }

@@ -107,7 +107,7 @@ fn unavailable_ones_come_last_with_their_reasons_and_their_number_is_limited() {
         .with_unavailable("En panne", UnavailableReason::Down)
         .list(None, &ListQuery::default());
     assert_eq!((page.unavailable.len(), page.more_unavailable), (6, 35));
-    assert_eq!(page.unavailable[0].name, "En panne", "a temporary reason comes first");
+    assert_eq!(page.unavailable[0].name.as_str(), "En panne", "a temporary reason comes first");
     // An unavailable one is not shown as the last used.
     let unavailable = ProviderFixture::with_available(1)
         .with_unavailable("Fermé", UnavailableReason::ConnectorDisabled);

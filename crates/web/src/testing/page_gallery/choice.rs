@@ -7,6 +7,7 @@ use crate::pages::*;
 use passerelle_federation::logo::Logo;
 use passerelle_federation::provider_display::ProviderDisplay;
 use passerelle_federation::session::gate::UnavailableReason;
+use passerelle_localization::LocalizedStr;
 use passerelle_protocol::acr::Level;
 use passerelle_protocol::catalogue::ErrorCode;
 
@@ -43,10 +44,10 @@ pub(crate) struct ProviderFixture {
 }
 
 const HEADINGS: [CategoryHeading<'static>; 4] = [
-    CategoryHeading { id: "state", name: "Services de l’État" },
-    CategoryHeading { id: "bank", name: "Banques" },
-    CategoryHeading { id: "health", name: "Santé" },
-    CategoryHeading { id: "empty", name: "Personne" },
+    CategoryHeading { id: "state", name: LocalizedStr::new("Services de l’État", None) },
+    CategoryHeading { id: "bank", name: LocalizedStr::new("Banques", None) },
+    CategoryHeading { id: "health", name: LocalizedStr::new("Santé", None) },
+    CategoryHeading { id: "empty", name: LocalizedStr::new("Personne", None) },
 ];
 
 fn provider_display(name: &str, category: Option<&str>) -> ProviderDisplay {
@@ -96,12 +97,13 @@ impl ProviderFixture {
             .iter()
             .map(|(id, shown, unavailable)| ProviderCandidate {
                 id,
-                name: &shown.name["fr"],
+                name: LocalizedStr::new(&shown.name["fr"], None),
                 shown,
                 unavailable: *unavailable,
                 block_message: self
                     .block_message
-                    .filter(|_| *unavailable == Some(UnavailableReason::BlockedForServiceProvider)),
+                    .filter(|_| *unavailable == Some(UnavailableReason::BlockedForServiceProvider))
+                    .map(|message| LocalizedStr::new(message, None)),
                 failed_recently: self.warned_id == Some(id),
             })
             .collect();
