@@ -1,6 +1,8 @@
 wallet-asks = Ihre Wallet wird um Folgendes gebeten:
 wallet-optional = (freiwillig)
-wallet-lead = Ihre Wallet zeigt diese Liste noch einmal und sendet nichts ohne Ihre Zustimmung. Danach kommen Sie hierher zurück.
+wallet-step-open = Öffnen Sie Ihre Wallet mit der Schaltfläche unten.
+wallet-step-agree = Ihre Wallet zeigt diese Liste noch einmal und sendet nichts ohne Ihre Zustimmung.
+wallet-step-back = Sie kommen hierher zurück.
 wallet-api = Dokument in meiner Wallet auswählen
 wallet-api-failed = Es wurde nichts gesendet. Sie können es erneut versuchen oder Ihre Wallet unten öffnen.
 wallet-open = Meine Wallet öffnen

@@ -1,6 +1,8 @@
 wallet-asks = Your wallet will be asked for:
 wallet-optional = (you may leave this out)
-wallet-lead = Your wallet shows this list again, and sends nothing before you agree. Then you come back here.
+wallet-step-open = Open your wallet with the button below.
+wallet-step-agree = Your wallet shows this list again, and sends nothing before you agree.
+wallet-step-back = You come back here.
 wallet-api = Choose a document in my wallet
 wallet-api-failed = Nothing was sent. You can try again, or open your wallet below.
 wallet-open = Open my wallet

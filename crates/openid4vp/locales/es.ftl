@@ -1,6 +1,8 @@
 wallet-asks = Se pedirá a su cartera:
 wallet-optional = (opcional)
-wallet-lead = Su cartera vuelve a mostrar esta lista y no envía nada sin su consentimiento. Después volverá aquí.
+wallet-step-open = Abra su cartera con el botón de abajo.
+wallet-step-agree = Su cartera vuelve a mostrar esta lista y no envía nada sin su consentimiento.
+wallet-step-back = Volverá aquí.
 wallet-api = Elegir un documento de mi cartera
 wallet-api-failed = No se ha enviado nada. Puede intentarlo de nuevo o abrir su cartera más abajo.
 wallet-open = Abrir mi cartera

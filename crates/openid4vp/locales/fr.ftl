@@ -1,6 +1,8 @@
 wallet-asks = Votre portefeuille devra fournir :
 wallet-optional = (facultatif)
-wallet-lead = Votre portefeuille affiche cette liste à son tour et n’envoie rien sans votre accord. Vous revenez ensuite ici.
+wallet-step-open = Ouvrez votre portefeuille avec le bouton ci-dessous.
+wallet-step-agree = Votre portefeuille affiche cette liste à son tour et n’envoie rien sans votre accord.
+wallet-step-back = Vous revenez ici.
 wallet-api = Choisir un document dans mon portefeuille
 wallet-api-failed = Rien n’a été envoyé. Vous pouvez réessayer, ou ouvrir votre portefeuille ci-dessous.
 wallet-open = Ouvrir mon portefeuille

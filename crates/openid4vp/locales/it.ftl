@@ -1,6 +1,8 @@
 wallet-asks = Al suo portafoglio verrà chiesto:
 wallet-optional = (facoltativo)
-wallet-lead = Il suo portafoglio mostra di nuovo questo elenco e non invia nulla senza il suo consenso. Poi tornerà qui.
+wallet-step-open = Apra il suo portafoglio con il pulsante qui sotto.
+wallet-step-agree = Il suo portafoglio mostra di nuovo questo elenco e non invia nulla senza il suo consenso.
+wallet-step-back = Tornerà qui.
 wallet-api = Scegli un documento nel mio portafoglio
 wallet-api-failed = Non è stato inviato nulla. Può riprovare o aprire il suo portafoglio qui sotto.
 wallet-open = Apri il mio portafoglio

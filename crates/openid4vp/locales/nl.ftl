@@ -1,6 +1,8 @@
 wallet-asks = Uw wallet wordt gevraagd om:
 wallet-optional = (niet verplicht)
-wallet-lead = Uw wallet toont deze lijst opnieuw en stuurt niets zonder uw toestemming. Daarna komt u hier terug.
+wallet-step-open = Open uw wallet met de knop hieronder.
+wallet-step-agree = Uw wallet toont deze lijst opnieuw en stuurt niets zonder uw toestemming.
+wallet-step-back = U komt hier terug.
 wallet-api = Document in mijn wallet kiezen
 wallet-api-failed = Er is niets verstuurd. U kunt het opnieuw proberen of hieronder uw wallet openen.
 wallet-open = Mijn wallet openen

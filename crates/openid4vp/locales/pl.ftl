@@ -1,6 +1,8 @@
 wallet-asks = Portfel zostanie poproszony o:
 wallet-optional = (nieobowiązkowo)
-wallet-lead = Portfel ponownie pokaże tę listę i nie wyśle niczego bez zgody. Potem nastąpi powrót na tę stronę.
+wallet-step-open = Proszę otworzyć portfel przyciskiem poniżej.
+wallet-step-agree = Portfel ponownie pokaże tę listę i nie wyśle niczego bez zgody.
+wallet-step-back = Nastąpi powrót na tę stronę.
 wallet-api = Wybierz dokument z mojego portfela
 wallet-api-failed = Nic nie zostało wysłane. Można spróbować ponownie albo otworzyć portfel poniżej.
 wallet-open = Otwórz mój portfel

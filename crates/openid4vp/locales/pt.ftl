@@ -1,6 +1,8 @@
 wallet-asks = À sua carteira será pedido:
 wallet-optional = (facultativo)
-wallet-lead = A sua carteira volta a mostrar esta lista e não envia nada sem o seu acordo. Depois regressa aqui.
+wallet-step-open = Abra a sua carteira com o botão abaixo.
+wallet-step-agree = A sua carteira volta a mostrar esta lista e não envia nada sem o seu acordo.
+wallet-step-back = Regressa aqui.
 wallet-api = Escolher um documento na minha carteira
 wallet-api-failed = Nada foi enviado. Pode tentar de novo ou abrir a sua carteira abaixo.
 wallet-open = Abrir a minha carteira

@@ -1,6 +1,8 @@
 wallet-asks = Portofelului dumneavoastră i se vor cere:
 wallet-optional = (opțional)
-wallet-lead = Portofelul arată din nou această listă și nu trimite nimic fără acordul dumneavoastră. Apoi reveniți aici.
+wallet-step-open = Deschideți portofelul cu butonul de mai jos.
+wallet-step-agree = Portofelul arată din nou această listă și nu trimite nimic fără acordul dumneavoastră.
+wallet-step-back = Reveniți aici.
 wallet-api = Alegeți un document din portofel
 wallet-api-failed = Nu s-a trimis nimic. Puteți încerca din nou sau puteți deschide portofelul mai jos.
 wallet-open = Deschideți portofelul

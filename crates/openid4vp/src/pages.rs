@@ -3,7 +3,7 @@
 
 use passerelle_localization::OperatorText;
 use passerelle_web::page_template;
-use passerelle_web::pages::{HiddenField, Locale, PageMessages as _};
+use passerelle_web::pages::{HiddenField, Locale, PageMessages as _, title_with_error};
 
 use super::wallet_page::{RequestedClaim, WalletLink};
 
@@ -78,7 +78,9 @@ pub struct ConfirmationCodePage {
 page_template!(OpenWalletPage, "wallet.html", |page, t| {
     t.text_with("sign-in-title", "provider", &page.provider)
 });
-page_template!(OtherDevicePage, "wallet_other_device.html", |_, t| t.text("wallet-scan-title"));
+page_template!(OtherDevicePage, "wallet_other_device.html", |page, t| {
+    title_with_error(page.error.map(|error| error.text(t)), t.text("wallet-scan-title"))
+});
 page_template!(ConfirmationCodePage, "wallet_code.html", |_, t| t.text("wallet-code-title"));
 
 impl OpenWalletPage {

@@ -144,7 +144,8 @@ fn in_groups(support_id: &str) -> String {
 
 /// Returns the title of a page that shows an error: the error comes first, as a screen reader reads
 /// the title first.
-fn title_with_error(error: Option<String>, title: String) -> String {
+#[must_use]
+pub fn title_with_error(error: Option<String>, title: String) -> String {
     match error {
         Some(error) => format!("{error} – {title}"),
         None => title,

@@ -120,6 +120,7 @@ password-where = يمكن تغييرها لدى «{ $provider }».
 
 inform-title = معلوماتكم المرسلة إلى هذه الخدمة
 inform-lead = ستتلقى خدمة «{ $service }» ما يلي:
+inform-why = تطلب خدمة «{ $service }» هذه المعلومات لمعرفة هويتكم. لا يُرسل أي شيء قبل أن تتابعوا.
 inform-go = المتابعة إلى «{ $service }»
 inform-cancel = عدم المتابعة
 consent-title = هل توافقون على إرسال هذه المعلومات؟

@@ -112,6 +112,7 @@ password-where = Sie können es bei „{ $provider }“ ändern.
 
 inform-title = Ihre Daten für diesen Dienst
 inform-lead = „{ $service }“ erhält diese Daten:
+inform-why = „{ $service }“ bittet um diese Daten, um zu wissen, wer Sie sind. Bevor Sie fortfahren, wird nichts gesendet.
 inform-go = Weiter zu „{ $service }“
 inform-cancel = Nicht fortfahren
 consent-title = Stimmen Sie der Übermittlung dieser Daten zu?

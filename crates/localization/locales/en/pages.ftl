@@ -112,6 +112,7 @@ password-where = You can change it at “{ $provider }”.
 
 inform-title = Your information for this service
 inform-lead = “{ $service }” will receive:
+inform-why = “{ $service }” asks for this information to know who you are. Nothing is sent before you continue.
 inform-go = Continue to “{ $service }”
 inform-cancel = Do not continue
 consent-title = Do you agree to send this information?

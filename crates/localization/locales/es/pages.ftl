@@ -112,6 +112,7 @@ password-where = Puede cambiarla en «{ $provider }».
 
 inform-title = Sus datos para este servicio
 inform-lead = «{ $service }» recibirá:
+inform-why = «{ $service }» pide estos datos para saber quién es usted. No se envía nada antes de que usted continúe.
 inform-go = Continuar a «{ $service }»
 inform-cancel = No continuar
 consent-title = ¿Acepta que se envíen estos datos?

@@ -115,6 +115,7 @@ password-where = Vous pouvez le changer auprès de « { $provider } ».
 
 inform-title = Vos informations pour ce service
 inform-lead = « { $service } » va recevoir :
+inform-why = « { $service } » demande ces informations pour savoir qui vous êtes. Rien n’est envoyé avant que vous ne continuiez.
 inform-go = Continuer vers « { $service } »
 inform-cancel = Ne pas continuer
 consent-title = Acceptez-vous de transmettre ces informations ?

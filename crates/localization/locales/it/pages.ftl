@@ -115,6 +115,7 @@ password-where = Può cambiarla presso «{ $provider }».
 
 inform-title = I suoi dati per questo servizio
 inform-lead = «{ $service }» riceverà:
+inform-why = «{ $service }» chiede questi dati per sapere chi è lei. Nulla viene inviato prima che lei continui.
 inform-go = Continua su «{ $service }»
 inform-cancel = Non continuare
 consent-title = Acconsente all’invio di questi dati?

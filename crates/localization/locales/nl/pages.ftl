@@ -112,6 +112,7 @@ password-where = U kunt het wijzigen bij ‘{ $provider }’.
 
 inform-title = Uw gegevens voor deze dienst
 inform-lead = ‘{ $service }’ ontvangt deze gegevens:
+inform-why = ‘{ $service }’ vraagt om deze gegevens om te weten wie u bent. Er wordt niets verstuurd voordat u doorgaat.
 inform-go = Doorgaan naar ‘{ $service }’
 inform-cancel = Niet doorgaan
 consent-title = Gaat u akkoord met het versturen van deze gegevens?

@@ -116,6 +116,7 @@ password-where = Hasło można zmienić tutaj: „{ $provider }”.
 
 inform-title = Dane przekazywane tej usłudze
 inform-lead = Usługa „{ $service }” otrzyma:
+inform-why = Usługa „{ $service }” prosi o te dane, aby rozpoznać osobę, która się loguje. Nic nie zostanie wysłane przed przejściem dalej.
 inform-go = Przejdź do usługi „{ $service }”
 inform-cancel = Nie kontynuuj
 consent-title = Czy wyrażają Państwo zgodę na przekazanie tych danych?

@@ -112,6 +112,7 @@ password-where = Pode alterá-la em «{ $provider }».
 
 inform-title = As suas informações para este serviço
 inform-lead = «{ $service }» vai receber:
+inform-why = «{ $service }» pede estas informações para saber quem é. Nada é enviado antes de continuar.
 inform-go = Continuar para «{ $service }»
 inform-cancel = Não continuar
 consent-title = Aceita enviar estas informações?

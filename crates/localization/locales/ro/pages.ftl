@@ -118,6 +118,7 @@ password-where = O puteți schimba la „{ $provider }”.
 
 inform-title = Informațiile dumneavoastră pentru acest serviciu
 inform-lead = „{ $service }” va primi:
+inform-why = „{ $service }” cere aceste informații pentru a ști cine sunteți. Nimic nu se trimite înainte de a continua.
 inform-go = Continuați către „{ $service }”
 inform-cancel = Nu continuați
 consent-title = Sunteți de acord să trimiteți aceste informații?

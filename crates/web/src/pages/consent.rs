@@ -137,6 +137,11 @@ impl ConsentPage {
         self.mode == ConsentMode::Consent
     }
 
+    /// Returns whether the page says why the service asks: the question for consent says so itself.
+    fn says_why(&self) -> bool {
+        !self.is_consent() && !self.claims.is_empty()
+    }
+
     fn lead(&self, t: &Locale) -> Safe<String> {
         let lead = match self.mode {
             _ if self.claims.is_empty() => "consent-pseudonym",

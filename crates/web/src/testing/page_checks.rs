@@ -89,6 +89,7 @@ pub fn check_pages(pages: &[RenderedPage]) {
         check_structure(locale, name, html);
         check_headings(locale, name, html);
         check_policy(name, html);
+        check_alert(locale, name, html);
         assert!(html.len() < 30_000, "{locale} {name}: {} bytes", html.len());
     }
 }
@@ -118,6 +119,17 @@ fn check_headings(locale: &Locale, name: &str, html: &str) {
         levels.first() == Some(&1) && levels.windows(2).all(|two| two[1] <= two[0] + 1),
         "{locale} {name}: {levels:?}"
     );
+}
+
+/// After an error the title begins with it, and the focus is on it.
+fn check_alert(locale: &Locale, name: &str, html: &str) {
+    let Some((_, alert)) = html.split_once(" role=\"alert\"") else { return };
+    let (attributes, content) = alert.split_once('>').unwrap();
+    let content = content.split("</div>").next().unwrap();
+    let Some((_, error)) = content.split_once("<strong>") else { return };
+    let error = error.split("</strong>").next().unwrap().replace("<bdi>", "").replace("</bdi>", "");
+    assert!(attributes.contains("tabindex=\"-1\" autofocus"), "{locale} {name}");
+    assert!(html.contains(&format!("<title>{error} – ")), "{locale} {name}: {error}");
 }
 
 fn check_policy(name: &str, html: &str) {
