@@ -19,6 +19,7 @@
     )
 )]
 
+pub mod effective_settings;
 pub mod kinds;
 mod loaded;
 mod markdown_reference;

@@ -23,13 +23,14 @@ use super::prepare::{
 use super::readiness::{self, ReadinessSources};
 use super::reload::{Reload, ReloadConfig};
 use super::store::capacities;
-use super::{audit_log, metrics_sampler};
+use super::{KINDS, audit_log, metrics_sampler};
 use passerelle_admin::console::{AdminConsole, ExtensionTableSource};
 use passerelle_admin::readiness::Readiness;
 use passerelle_admin::{AdminApi, AdminCredentials, AdminExtensions};
 use passerelle_audit::recent::RecentEvents;
 use passerelle_audit::settings::AuditSink;
 use passerelle_config::LoadedConfig;
+use passerelle_config::effective_settings::effective_settings;
 use passerelle_config::model::Settings;
 use passerelle_connector::ConnectorContext;
 use passerelle_extension::StartedExtension;
@@ -344,7 +345,7 @@ impl HubParts<'_> {
             audit_log: (audit.sink == AuditSink::File).then(|| audit.path.clone()),
             audit_searches: Arc::default(),
             peers: peers.map(|peers| Arc::new(peers) as Arc<_>),
-            settings: serde_json::to_value(settings)?,
+            settings: effective_settings(settings, KINDS)?,
         })
     }
 

@@ -143,7 +143,6 @@ fn flatten_settings(prefix: &str, value: &Value, rows: &mut Vec<(String, String)
                 flatten_settings(&key, value, rows);
             }
         }
-        Value::Null => rows.push((prefix.to_owned(), "not set".to_owned())),
         Value::String(text) => rows.push((prefix.to_owned(), text.clone())),
         other => rows.push((prefix.to_owned(), other.to_string())),
     }
