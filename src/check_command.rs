@@ -35,7 +35,8 @@ pub enum CheckCommand {
 pub struct ServiceProviderArguments {
     /// The service provider's file.
     file: PathBuf,
-    /// Folder of passerelle.toml. Default: the settings of a standard platform.
+    /// Folder of passerelle.toml. Default: the one in which the file is, or the settings of a
+    /// standard platform.
     #[arg(long)]
     config: Option<PathBuf>,
     /// Address of an authorization request, explained parameter by parameter; - for standard input.
@@ -53,7 +54,8 @@ pub struct ServiceProviderArguments {
 pub struct ConnectorArguments {
     /// The connector's file.
     file: PathBuf,
-    /// Folder of passerelle.toml. Default: the settings of a standard platform.
+    /// Folder of passerelle.toml. Default: the one in which the file is, or the settings of a
+    /// standard platform.
     #[arg(long)]
     config: Option<PathBuf>,
     /// JSON object of claims as the identity provider sends them, or the presentation of a wallet;
@@ -282,7 +284,8 @@ fn check_context(
     file: &Path,
     environment: &Environment,
 ) -> Result<CheckContext, String> {
-    match config {
+    let found = find_config_folder(file);
+    match config.or(found.as_deref()) {
         Some(folder) => CheckContext::from_folder(folder, environment, passerelle_server::KINDS)
             .map_err(|problems| describe_problems(&problems)),
         None => Ok(CheckContext::without_hub(
@@ -290,6 +293,18 @@ fn check_context(
             passerelle_server::KINDS,
         )),
     }
+}
+
+/// Returns the configuration folder in which a file is: itself or in a folder like `connectors/`.
+fn find_config_folder(file: &Path) -> Option<PathBuf> {
+    let file = std::fs::canonicalize(file).ok()?;
+    let folder =
+        file.ancestors().skip(1).take(2).find(|one| one.join("passerelle.toml").is_file())?;
+    let shorter = std::env::current_dir().ok().and_then(|here| {
+        let inner = folder.strip_prefix(here).ok()?;
+        Some(if inner.as_os_str().is_empty() { PathBuf::from(".") } else { inner.to_owned() })
+    });
+    Some(shorter.unwrap_or_else(|| folder.to_owned()))
 }
 
 fn status_code(status: DiagnosticStatus) -> ExitCode {

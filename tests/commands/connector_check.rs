@@ -260,17 +260,25 @@ fn a_near_miss_of_a_key_is_guessed_and_never_repeated_as_a_value() {
 }
 
 #[test]
-fn without_a_configuration_folder_the_check_names_the_folder_of_relative_paths() {
+fn the_check_finds_the_configuration_folder_of_a_file_or_names_the_folder_of_relative_paths() {
     let file = CONNECTOR.replace("env = \"CONNECTOR_IDP__SECRET\"", "file = \"idp.secret\"");
-    let hub = valid_config_folder();
-    let connectors = hub.path().join("connectors");
-    fs::write(connectors.join("idp.toml"), format!("{file}ca = \"ca.pem\"\n")).unwrap();
-    let output = check(hub.path(), &["connectors/idp.toml"]);
+    let file = format!("{file}ca = \"ca.pem\"\n");
+    let alone = tempfile::tempdir().unwrap();
+    fs::write(alone.path().join("idp.toml"), &file).unwrap();
+    let output = check(alone.path(), &["idp.toml"]);
     let fix = "because --config is missing, that is the folder of this file";
     assert_eq!((output.code, output.text.matches(fix).count()), (Some(1), 2), "{}", output.text);
-    let output = check(hub.path(), &["connectors/idp.toml", "--config", "."]);
-    assert!(!output.text.contains("--config is missing"), "{}", output.text);
-    assert_eq!(output.text.matches("configuration folder").count(), 2, "{}", output.text);
+    let hub = valid_config_folder();
+    let connectors = hub.path().join("connectors");
+    fs::write(connectors.join("idp.toml"), file).unwrap();
+    let expected = check(hub.path(), &["connectors/idp.toml", "--config", "."]);
+    assert!(!expected.text.contains("--config is missing"), "{}", expected.text);
+    assert_eq!(expected.text.matches("configuration folder").count(), 2, "{}", expected.text);
+    let output = check(hub.path(), &["connectors/idp.toml"]);
+    assert_eq!((output.code, &output.text), (expected.code, &expected.text));
+    let output = check(&connectors, &["idp.toml"]);
+    let text = output.text.replace(" idp.toml:", " connectors/idp.toml:");
+    assert_eq!((output.code, &text), (expected.code, &expected.text));
 }
 
 #[test]

@@ -79,9 +79,10 @@ fn parameter<'a>(report: &'a Value, name: &str) -> &'a Value {
 
 #[test]
 fn a_good_file_is_ok_with_and_without_a_hub() {
-    let folder = folder(FILE);
-    for arguments in [&["bakery.toml"][..], &["bakery.toml", "--config", "."]] {
-        let output = check(folder.path(), arguments);
+    let (hub, alone) = (folder(FILE), tempfile::tempdir().unwrap());
+    fs::write(alone.path().join("bakery.toml"), FILE).unwrap();
+    for folder in [hub, alone] {
+        let output = check(folder.path(), &["bakery.toml"]);
         assert_eq!(output.code, Some(0), "{}", output.text);
         assert!(output.text.contains("ok       file: the file is well formed"), "{}", output.text);
         assert!(output.text.contains("token_endpoint_auth_method  client_secret_post"));
@@ -178,16 +179,20 @@ fn a_missing_file_and_one_that_is_not_toml_are_errors() {
 }
 
 #[test]
-fn without_a_configuration_folder_the_check_names_the_folder_of_relative_paths() {
+fn the_check_finds_the_configuration_folder_of_a_file_or_names_the_folder_of_relative_paths() {
     let (variable, file) =
         ("env = \"SERVICE_PROVIDER_BAKERY__SECRET\"", "file = \"bakery.secret\"");
     let file = FILE.replacen(variable, file, 1);
-    let folder = folder(&file);
-    let output = check(folder.path(), &["bakery.toml"]);
+    let alone = tempfile::tempdir().unwrap();
+    fs::write(alone.path().join("bakery.toml"), &file).unwrap();
+    let output = check(alone.path(), &["bakery.toml"]);
     let fix = "because --config is missing, that is the folder of this file";
     assert!(output.text.contains(fix), "{}", output.text);
-    let output = check(folder.path(), &["bakery.toml", "--config", "."]);
-    assert!(!output.text.contains("--config is missing"), "{}", output.text);
+    let folder = folder(&file);
+    let expected = check(folder.path(), &["bakery.toml", "--config", "."]);
+    assert!(!expected.text.contains("--config is missing"), "{}", expected.text);
+    let output = check(folder.path(), &["bakery.toml"]);
+    assert_eq!((output.code, output.text), (expected.code, expected.text));
 }
 
 #[test]

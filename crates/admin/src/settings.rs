@@ -13,6 +13,7 @@ use passerelle_settings::SecretRef;
 #[serde(deny_unknown_fields)]
 pub struct PrivateListener {
     /// Address and port, for example `127.0.0.1:9090`; port 0 for any free port.
+    #[schemars(extend("examples" = ["127.0.0.1:9090"]))]
     pub listen: SocketAddr,
     /// Allows an address other than loopback, where operators' tokens cross the network without
     /// TLS: only in a network that no one else can read, for example that of a pod with a network

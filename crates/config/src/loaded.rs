@@ -24,8 +24,8 @@ use super::validation::service_providers::{self, CheckedServiceProvider, HubSett
 use super::validation::subject_keys::SubjectKeysByVersion;
 use super::validation::traces::TraceHeaders;
 use super::validation::{
-    connector_diagnostics, connectors, consistency, email_domains, insecure_settings, scopes,
-    settings,
+    connector_diagnostics, connectors, consistency, email_domains, ignored_files,
+    insecure_settings, scopes, settings,
 };
 use super::watching::reloadable_files::{self, ReloadableFiles};
 use passerelle_admin::operator_accounts::PrivateListenerAccess;
@@ -196,11 +196,15 @@ fn load_all_files(
     let exposed_secrets =
         read.iter().flat_map(|source| secret_rules::exposed_secrets(source, folder)).collect();
     let certificates = certificate_expiries(&read, folder, environment);
+    let ignored = checked.as_ref().map(|checked| {
+        ignored_files::ignored_file_warnings(folder, &checked.settings.connectors, &read)
+    });
     let files = clients.with_connectors(connectors?)?;
     let mut checked = checked?;
     tables.copy_into(&mut checked.settings);
     let KindTables { store, register, extensions: extension_tables } = tables;
     let load_context = load_context(&context, kinds, &checked);
+    let warnings = warnings.into_iter().chain(ignored.into_iter().flatten()).collect();
     let loaded = assemble(load_context, checked, files, theme?, warnings)
         .map_err(|problem| problems.push(problem))
         .ok()?;

@@ -138,12 +138,14 @@ fn table_row(table: SchemaNode<'_>, name: &str, key: &str, node: SchemaNode<'_>)
         ([], None) => node.kind().description().to_owned(),
         _ => choices.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", "),
     };
-    let default = match node.default() {
-        Some(default) => format!("`{}`", toml_text(default)),
-        None if table.requires(name) => "required".to_owned(),
-        None => String::new(),
+    let (meaning, described) = node.meaning_and_default();
+    let default = match (node.default(), described) {
+        (Some(default), _) => format!("`{}`", toml_text(default)),
+        (None, Some(described)) => described,
+        (None, None) if table.requires(name) => "required".to_owned(),
+        (None, None) => "none".to_owned(),
     };
-    let meaning = node.description().unwrap_or_default().replace('\n', " ").replace('|', "\\|");
+    let (meaning, default) = (meaning.replace('|', "\\|"), default.replace('|', "\\|"));
     format!("| `{key}` | {value} | {default} | {meaning} |")
 }
 

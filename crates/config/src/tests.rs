@@ -2,6 +2,7 @@
 
 mod backchannel_logout;
 mod blocks;
+mod common_mistakes;
 mod connectors;
 mod email_domains;
 mod generated_files;

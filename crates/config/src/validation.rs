@@ -16,6 +16,7 @@ pub(super) mod consistency;
 pub mod data_providers;
 pub mod declarations;
 pub(super) mod email_domains;
+pub(super) mod ignored_files;
 pub(super) mod insecure_settings;
 pub(super) mod languages;
 pub(super) mod level_names;

@@ -20,6 +20,7 @@ use passerelle_settings::{LogoPath, MAX_RATE_PER_MINUTE};
 #[serde(deny_unknown_fields)]
 pub struct ConnectorFile {
     /// Display name, by language (`fr`, `en`).
+    #[schemars(extend("examples" = [{"en": "…"}]))]
     pub name: BTreeMap<String, String>,
     /// SVG or PNG of at most 64 KiB, shown beside its name; the path is relative to this file's
     /// folder.

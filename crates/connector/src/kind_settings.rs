@@ -20,7 +20,7 @@ use super::{ConnectorFile, level_rules};
 use passerelle_federation::assurance::acr::AcrPolicy;
 use passerelle_protocol::ids::Secret;
 use passerelle_settings::address::{self, PlainHttp};
-use passerelle_settings::schema_node::{self, SchemaNode};
+use passerelle_settings::schema_node;
 use passerelle_settings::{
     Diagnostic, FieldDiagnostic, FileCheck, SecretContext, SecretRef, SourceFile, ValueError,
 };
@@ -261,10 +261,8 @@ impl SupportedKinds {
                 None
             }
             _ => {
-                let schema = connector_schema(self.formats);
-                let hint = SchemaNode::root(&schema).child("kind").map(SchemaNode::hint);
-                let hint = hint.unwrap_or_default();
-                check.report("kind", "must be a table", hint);
+                let fix = format!("write one of: {}", self.names(|name| format!("[kind.{name}]")));
+                check.report("kind", "must be a table", fix);
                 None
             }
         }

@@ -12,6 +12,7 @@ pub struct Category {
     /// Id for connector files: 1 to 32 characters of a-z, 0-9 and -.
     pub id: String,
     /// Display name, by language (`fr`, `en`).
+    #[schemars(extend("examples" = [{"en": "…"}]))]
     pub name: BTreeMap<String, String>,
 }
 

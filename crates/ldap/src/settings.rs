@@ -25,6 +25,7 @@ pub const USERNAME_PLACEHOLDER: &str = "{username}";
 }]))]
 pub struct LdapKind {
     /// `ldaps://host`, or `ldap://host` with `starttls`; with a port if it is not 636 or 389.
+    #[schemars(example = "ldaps://directory.example.org")]
     pub url: String,
     /// Starts TLS on the plain port before any other message (RFC 4511 §4.14).
     #[serde(default)]
@@ -42,6 +43,7 @@ pub struct LdapKind {
     /// Password of the account.
     pub bind_password: SecretRef,
     /// Entry below which users are searched.
+    #[schemars(example = "ou=people,dc=example,dc=org")]
     pub base_dn: String,
     /// Search filter (RFC 4515); `{username}` stands for the entered username. For Active
     /// Directory it should match `sAMAccountName` or `userPrincipalName`.

@@ -92,9 +92,19 @@ pub fn parse_absolute_url(text: &str, http: PlainHttp) -> Result<Url, ValueError
 pub fn parse_url_without_query(text: &str, http: PlainHttp) -> Result<Url, ValueError> {
     let url = parse_absolute_url(text, http)?;
     if url.query().is_some() {
-        Err(ValueError::new("has a query", "remove the ? and what follows it"))
-    } else {
-        Ok(url)
+        return Err(ValueError::new("has a query", "remove the ? and what follows it"));
+    }
+    let documents =
+        ["/.well-known/openid-configuration", "/.well-known/oauth-authorization-server"];
+    match documents
+        .into_iter()
+        .find(|document| url.path().trim_end_matches('/').ends_with(document))
+    {
+        Some(document) => Err(ValueError::new(
+            "is the address of a discovery document",
+            format!("remove {document} from its end"),
+        )),
+        None => Ok(url),
     }
 }
 

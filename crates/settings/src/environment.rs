@@ -115,30 +115,26 @@ fn parse_value(
     let mut node = *schema;
     for name in path {
         let Some(child) = node.child(name) else {
-            let known = node
-                .keys()
-                .iter()
-                .map(|key| key.to_ascii_uppercase())
-                .collect::<Vec<_>>()
-                .join(", ");
-            let meant = closest_word(name, &node.keys())
-                .map(|meant| format!("did you mean {}? If not, ", meant.to_ascii_uppercase()));
-            let fix = match known.as_str() {
-                "" => "unset the variable".into(),
-                known => format!("{}unset it; known here: {known}", meant.unwrap_or_default()),
-            };
-            return Err(("is not a setting".into(), fix));
+            return Err((
+                "is not a setting".into(),
+                describe_unknown_variable(schema, path, &node),
+            ));
         };
         node = child;
     }
-    let wrong = |wanted: &str| (format!("must be {wanted}"), node.hint());
+    let wrong = |wanted: &str| {
+        let range = node.range().map(|range| format!("from {} to {}", range.start(), range.end()));
+        let range = range.unwrap_or_else(|| format!("such as {}", node.example_toml()));
+        (format!("must be {wanted}"), format!("write a number {range}"))
+    };
     match node.kind() {
         ValueKind::Text | ValueKind::Choice => Ok(Value::from(text)),
         ValueKind::Integer => {
             text.parse::<u64>().map(Value::from).map_err(|_| wrong("a whole number, 0 or more"))
         }
         ValueKind::Boolean => {
-            text.parse::<bool>().map(Value::from).map_err(|_| wrong("true or false"))
+            let wrong = |_| ("must be true or false".into(), "write true or false".into());
+            text.parse::<bool>().map(Value::from).map_err(wrong)
         }
         ValueKind::List => Ok(Value::from(
             text.split(',')
@@ -146,10 +142,45 @@ fn parse_value(
                 .filter(|item| !item.is_empty())
                 .collect::<Vec<_>>(),
         )),
-        ValueKind::Table => Err((
-            "is a table, which one variable can't set".into(),
-            "set its keys one by one, with __ between levels".into(),
-        )),
+        ValueKind::Table => {
+            let key =
+                node.keys().first().map_or_else(|| "KEY".into(), |key| key.to_ascii_uppercase());
+            let table = path.join("__").to_ascii_uppercase();
+            Err((
+                "is a table, which one variable can't set".into(),
+                format!("set its keys one by one, for example {PREFIX}{table}__{key}"),
+            ))
+        }
+    }
+}
+
+/// Returns what to type instead of a variable that sets nothing: the variable with the same letters
+/// or with similar ones, as `PUBLIC_LISTEN` for `PUBLIC__LISTEN`. `table` is the innermost table of
+/// the path.
+fn describe_unknown_variable(
+    schema: &SchemaNode<'_>,
+    path: &[String],
+    table: &SchemaNode<'_>,
+) -> String {
+    let mut variables = Vec::new();
+    schema.visit_keys("", "__", 8, &mut |path, node| {
+        if node.kind() != ValueKind::Table {
+            variables.push(path.to_owned());
+        }
+    });
+    let with_single = |name: &str| name.replace("__", "_");
+    let written = with_single(&path.join("_"));
+    let same = variables.iter().find(|variable| with_single(variable) == written);
+    let meant = same.map(String::as_str).or_else(|| {
+        closest_word(&written, &variables.iter().map(String::as_str).collect::<Vec<_>>())
+    });
+    match meant.map(|meant| format!("{PREFIX}{}", meant.to_ascii_uppercase())) {
+        Some(variable) if same.is_some() => format!("write {variable}"),
+        Some(variable) => format!("did you mean {variable}? If not, unset it"),
+        None if path.len() > 1 && !table.keys().is_empty() => {
+            format!("unset it; known here: {}", table.keys().join(", ").to_ascii_uppercase())
+        }
+        None => "unset the variable".into(),
     }
 }
 

@@ -24,6 +24,7 @@ mod file_path;
 mod fluent_file;
 pub mod folder;
 mod kind_table;
+mod other_syntax;
 mod references;
 pub mod safe_read;
 pub mod schema_node;
@@ -33,6 +34,7 @@ pub mod secrets;
 pub mod settings_overlay;
 pub mod source_file;
 mod toml_values;
+mod unknown_key;
 
 pub use diagnostic::{Diagnostic, FieldDiagnostic, ValueError, file_diagnostic};
 pub use environment::Environment;

@@ -107,9 +107,9 @@ pub fn read_open_file(file: File) -> Result<Vec<u8>, ValueError> {
 
 fn unreadable(error: std::io::Error) -> ValueError {
     let (message, fix) = match error.kind() {
-        ErrorKind::NotFound => ("the file is missing", "create it, or point to the right folder"),
+        ErrorKind::NotFound => ("the file is missing", "create it, or name its folder by --config"),
         ErrorKind::NotADirectory => {
-            ("the path leads through a file", "name a folder, for example with --config")
+            ("the path leads through a file", "write the folder without the file: --config FOLDER")
         }
         _ => ("the file can't be read", "allow this user to read it"),
     };

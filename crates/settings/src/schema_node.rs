@@ -176,6 +176,25 @@ impl<'a> SchemaNode<'a> {
         text(self.field).or_else(|| text(self.shape()))
     }
 
+    /// Returns the description in one line without its sentence about the default, and what that
+    /// sentence says: `never` for `Default: never.`
+    #[must_use]
+    pub fn meaning_and_default(self) -> (String, Option<String>) {
+        let text = self.description().unwrap_or_default().replace('\n', " ");
+        let Some((before, sentence)) = text.split_once("Default: ") else { return (text, None) };
+        let ends = sentence.match_indices(". ").map(|(end, _)| end);
+        let is_new_sentence = |end: &usize| {
+            let next = sentence.get(end + 2..).and_then(|rest| rest.chars().next());
+            next.is_some_and(|c| c.is_uppercase() || c.is_ascii_digit() || c == '`')
+        };
+        let (default, after) = match ends.into_iter().find(is_new_sentence) {
+            Some(end) => sentence.split_at(end),
+            None => (sentence.trim_end_matches('.'), ""),
+        };
+        let after = after.trim_start_matches(['.', ' ']);
+        (format!("{before}{after}").trim_ascii_end().to_owned(), Some(default.to_owned()))
+    }
+
     /// Returns the default value.
     #[must_use]
     pub fn default(self) -> Option<&'a Value> {
@@ -194,20 +213,98 @@ impl<'a> SchemaNode<'a> {
         required.is_some_and(|keys| keys.iter().any(|name| name == key))
     }
 
-    /// Returns what to write there, in one line: the allowed words, or the description of the key.
+    /// Returns the paths of the tables that have `key`, such as `lifetimes` for `login_seconds`;
+    /// those in lists and in maps with free keys are not among them.
     #[must_use]
-    pub fn hint(self) -> String {
+    pub fn tables_with_key(self, key: &str) -> Vec<String> {
+        let mut found = Vec::new();
+        self.visit_keys("", ".", 8, &mut |path, node| {
+            if node.kind() == ValueKind::Table && node.keys().contains(&key) {
+                found.push(path.to_owned());
+            }
+        });
+        found
+    }
+
+    /// Calls `each` with every key below this table, its path and its schema, at most `depth` levels
+    /// down.
+    pub fn visit_keys(
+        self,
+        prefix: &str,
+        separator: &str,
+        depth: usize,
+        each: &mut impl FnMut(&str, Self),
+    ) {
+        for key in self.keys() {
+            let Some(node) = self.child(key).filter(|_| depth > 0) else { continue };
+            let path =
+                if prefix.is_empty() { key.into() } else { format!("{prefix}{separator}{key}") };
+            each(&path, node);
+            node.visit_keys(&path, separator, depth - 1, each);
+        }
+    }
+
+    /// Returns what to type for `key`: `write one of: …`, or an example line of TOML.
+    #[must_use]
+    pub fn hint(self, key: &str) -> String {
         let choices = self.choices();
         if !choices.is_empty() {
             return format!("write one of: {}", choices.join(", "));
         }
-        let text = |value: &Value| {
-            value.get("description").and_then(Value::as_str).map(|text| text.replace('\n', " "))
+        // A type with a form of its own says in its description what to write.
+        let own = self.shape().get("description").and_then(Value::as_str);
+        if let Some(form) = own.and_then(|text| text.strip_prefix("Write ")) {
+            return format!("write {}", form.trim_end_matches('.'));
+        }
+        match self.range() {
+            Some(range) => format!("write a number from {} to {}", range.start(), range.end()),
+            None if self.kind() == ValueKind::Boolean => "write true or false".into(),
+            None => format!("write {}", self.example_line(key)),
+        }
+    }
+
+    /// Returns an example line: `listen = "127.0.0.1:8080"`.
+    #[must_use]
+    pub fn example_line(self, key: &str) -> String {
+        format!("{key} = {}", self.example_toml())
+    }
+
+    /// Returns an example value in TOML: that of the type, or one of the right form.
+    #[must_use]
+    pub fn example_toml(self) -> String {
+        self.example_value(4)
+    }
+
+    fn example_value(self, depth: usize) -> String {
+        let example = |schema: &'a Value| schema.get("examples").and_then(|list| list.get(0));
+        let example = example(self.field)
+            .or_else(|| example(self.shape()))
+            .or_else(|| self.default().filter(|value| value.is_string() || value.is_number()));
+        if let Some(example) = example {
+            return inline_toml(example);
+        }
+        if let Some(choice) = self.choices().first() {
+            return format!("\"{choice}\"");
+        }
+        let item = |key: &str| {
+            let node = self.child(key).filter(|_| depth > 0);
+            node.map_or_else(|| "\"…\"".into(), |node| node.example_value(depth - 1))
         };
-        match (text(self.field), text(self.shape())) {
-            (Some(field), Some(shape)) if field != shape => format!("{field} {shape}"),
-            (Some(text), _) | (None, Some(text)) => text,
-            (None, None) => format!("write {}", self.kind().description()),
+        match self.kind() {
+            ValueKind::Text | ValueKind::Choice => "\"…\"".into(),
+            ValueKind::Integer => self.range().map_or(1, |range| *range.start()).to_string(),
+            ValueKind::Boolean => "true".into(),
+            ValueKind::List => format!("[{}]", item("0")),
+            ValueKind::Table => {
+                let known = self.keys();
+                let mut keys: Vec<&str> =
+                    known.iter().copied().filter(|key| self.requires(key)).collect();
+                if keys.is_empty() {
+                    keys.push(known.last().copied().unwrap_or("NAME"));
+                }
+                let members = keys.iter().map(|key| format!("{key} = {}", item(key)));
+                format!("{{ {} }}", members.collect::<Vec<_>>().join(", "))
+            }
         }
     }
 
@@ -231,5 +328,20 @@ impl<'a> SchemaNode<'a> {
             }
         }
         value
+    }
+}
+
+/// Writes a JSON value as TOML on one line.
+fn inline_toml(value: &Value) -> String {
+    match value {
+        Value::Object(table) => {
+            let members =
+                table.iter().map(|(key, value)| format!("{key} = {}", inline_toml(value)));
+            format!("{{ {} }}", members.collect::<Vec<_>>().join(", "))
+        }
+        Value::Array(items) => {
+            format!("[{}]", items.iter().map(inline_toml).collect::<Vec<_>>().join(", "))
+        }
+        other => other.to_string(),
     }
 }

@@ -17,10 +17,10 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use toml::de::DeTable;
 
-use super::closest_word::closest_word;
 use super::diagnostic::{Diagnostic, FieldDiagnostic, file_diagnostic};
 use super::environment::Overlay;
 use super::fluent_file::parse_fluent;
+use super::other_syntax::other_syntax;
 use super::safe_read;
 use super::schema_node::{self, SchemaNode, ValueKind};
 use super::toml_values::{
@@ -86,9 +86,11 @@ impl SourceFile {
     /// # Errors
     /// Returns a diagnostic if the text is not valid TOML.
     pub fn parse(file: &Path, text: &str) -> Result<Self, Diagnostic> {
-        let broken = |error: &toml::de::Error, fix: &str| Diagnostic {
-            line: error.span().map(|span| line_number(text, span.start)),
-            ..file_diagnostic(file, "is not valid TOML at this line", fix)
+        let broken = |error: &toml::de::Error, fix: &str| {
+            let (message, fix) = other_syntax(text)
+                .map_or(("is not valid TOML at this line", fix), |syntax| syntax.message_and_fix());
+            let line = error.span().map(|span| line_number(text, span.start));
+            Diagnostic { line, ..file_diagnostic(file, message, fix) }
         };
         let spanned = DeTable::parse(text)
             // The parser's messages are fixed texts: they name what is expected, not what was
@@ -118,6 +120,11 @@ impl SourceFile {
     #[must_use]
     pub fn file(&self) -> impl std::fmt::Display + '_ {
         self.file.display()
+    }
+
+    /// Returns the line of a key in the file, counted from 1.
+    pub(super) fn line(&self, key: &str) -> Option<usize> {
+        self.lines.get(key).copied()
     }
 
     /// Returns the path of the file.
@@ -323,19 +330,23 @@ impl SourceFile {
     fn describe_error(&self, schema: SchemaNode<'_>, path: &[String], fault: &Fault) -> Diagnostic {
         let key = key_path(path);
         let node = schema.descend(path.iter().map(String::as_str));
-        let hint = node.map_or_else(|| "see docs/configuration.md".into(), SchemaNode::hint);
+        let name = path.last().map(String::as_str).unwrap_or_default();
+        let hint = || {
+            let unknown = || "correct the value".into();
+            // Of an item of a list, the line of the list.
+            match path.split_last() {
+                Some((index, list)) if index.parse::<usize>().is_ok() => {
+                    let list_name = list.last().map(String::as_str).unwrap_or_default();
+                    let list = schema.descend(list.iter().map(String::as_str));
+                    list.map_or_else(unknown, |list| list.hint(list_name))
+                }
+                _ => node.map_or_else(unknown, |node| node.hint(name)),
+            }
+        };
         let kind = node.map_or("another kind of value", |node| node.kind().description());
         match fault {
             Fault::UnknownField(written, known) => {
-                // The tables of optional crates are in the schema only.
-                let more = if path.len() == 1 { schema.keys() } else { Vec::new() };
-                let more = more.into_iter().filter(|key| !known.contains(key));
-                let known: Vec<&str> = known.iter().copied().chain(more).collect();
-                let fix = closest_word(written, &known).map_or_else(
-                    || format!("remove it, or use one of: {}", known.join(", ")),
-                    |meant| format!("did you mean `{meant}`? If not, remove it"),
-                );
-                self.diagnostic(&key, "is not a known key of this file", fix)
+                self.describe_unknown_key(schema, path, written, known)
             }
             Fault::UnknownVariant(_, known) => self.diagnostic(
                 &key,
@@ -343,16 +354,17 @@ impl SourceFile {
                 format!("write one of: {}", known.join(", ")),
             ),
             Fault::MissingField(_) => {
-                self.diagnostic(&key, "is missing", format!("add it: {hint}"))
+                let line = node.map_or_else(|| name.to_owned(), |node| node.example_line(name));
+                self.diagnostic(&key, "is missing", format!("add {line}"))
             }
-            Fault::InvalidType(..) => self.diagnostic(&key, format!("must be {kind}"), hint),
+            Fault::InvalidType(..) => self.diagnostic(&key, format!("must be {kind}"), hint()),
             Fault::InvalidValue(..)
                 if node.is_some_and(|node| node.kind() == ValueKind::Integer) =>
             {
-                self.diagnostic(&key, "must be a whole number, 0 or more", hint)
+                self.diagnostic(&key, "must be a whole number, 0 or more", hint())
             }
             Fault::ISizeOutOfRange(_) | Fault::USizeOutOfRange(_) => {
-                self.diagnostic(&key, "is out of range", hint)
+                self.diagnostic(&key, "is out of range", hint())
             }
             // The text of every other error may contain the value, above all `Message`.
             Fault::Message(_)
@@ -361,7 +373,7 @@ impl SourceFile {
             | Fault::DuplicateField(_)
             | Fault::Unsupported(_)
             | Fault::UnsupportedKey(..) => {
-                self.diagnostic(&key, "does not have the required form", hint)
+                self.diagnostic(&key, "does not have the required form", hint())
             }
         }
     }

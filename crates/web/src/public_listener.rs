@@ -12,6 +12,7 @@ use passerelle_settings::AuthoritiesPath;
 #[serde(deny_unknown_fields)]
 pub struct PublicListener {
     /// Address and port, for example `127.0.0.1:8080`; port 0 for any free port.
+    #[schemars(extend("examples" = ["127.0.0.1:8080"]))]
     pub listen: SocketAddr,
     /// Networks of the load balancers, for example `10.0.0.0/8` or `fd00::/8`. Only their
     /// `client_address_header` is trusted.

@@ -18,6 +18,7 @@ pub struct DataProviderFile {
     /// As the data provider sends it; unique among service providers and data providers.
     pub client_id: ClientId,
     /// Name for operators and the log, by language (`fr`, `en`).
+    #[schemars(extend("examples" = [{"en": "…"}]))]
     pub name: BTreeMap<String, String>,
     /// An inactive data provider is treated as unknown.
     #[serde(default = "defaults::yes")]

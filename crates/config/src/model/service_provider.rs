@@ -24,8 +24,10 @@ pub struct ServiceProviderFile {
     /// As the service provider sends it; unique among service providers and data providers.
     pub client_id: ClientId,
     /// Display name, by language (`fr`, `en`).
+    #[schemars(extend("examples" = [{"en": "…"}]))]
     pub name: BTreeMap<String, String>,
     /// Target of "back to the service" if no redirect URI is verified.
+    #[schemars(example = "https://app.example.org/")]
     pub home_page: String,
     /// An inactive service provider is treated as unknown.
     #[serde(default = "defaults::yes")]
@@ -41,6 +43,7 @@ pub struct ServiceProviderFile {
     /// private-use schemes (`com.example.app:/callback`), and any port of `http://127.0.0.1/…` or
     /// `http://[::1]/…` that is written without a port. The query has no parameter of a response:
     /// `code`, `state`, `iss`, `error`, `error_description`, `error_uri`, `response`.
+    #[schemars(extend("examples" = [["https://app.example.org/callback"]]))]
     pub redirect_uris: Vec<String>,
     /// Redirect URIs of a logout, with the same rules; of the parameters, only `state` is excluded.
     #[serde(default)]
@@ -54,6 +57,7 @@ pub struct ServiceProviderFile {
     #[serde(default)]
     pub backchannel_logout_session_required: bool,
     /// Scopes that this service provider may request, including `openid`.
+    #[schemars(extend("examples" = [["openid"]]))]
     pub scopes: Vec<Scope>,
     /// Names of `[level_names]` in passerelle.toml that its requests may have in `acr_values`. The
     /// `acr` of an ID token is then the first requested value that was met, else the level.

@@ -40,6 +40,7 @@ pub struct Settings {
     pub platform: Platform,
     /// Public base URL without a path: `https://login.example.org`. The issuer is this plus
     /// `/api/v2`.
+    #[schemars(example = "https://login.example.org")]
     pub base_url: String,
     /// Listener for browsers and service providers.
     pub public: PublicListener,

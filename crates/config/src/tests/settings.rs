@@ -6,7 +6,7 @@ use super::*;
 fn each_bad_setting_is_named_with_its_fix() {
     let file = "passerelle.toml";
     let rows: &[Row] = &[
-        (file, "platform = \"standard\"", "", "platform", "is missing. add it"),
+        (file, "platform = \"standard\"", "", "platform", "add platform = \"standard\""),
         (file, "\"standard\"", "\"gigantic\"", "platform", "write one of: standard, high"),
         (file, "platform =", "platfrom = 1\nplatform =", "platfrom", "did you mean `platform`?"),
         (
@@ -21,14 +21,14 @@ fn each_bad_setting_is_named_with_its_fix() {
             "\"127.0.0.1:8080\"",
             "8080",
             "public.listen",
-            "must be text. Address and port, for example `127.0.0.1:8080`",
+            "must be text. write listen = \"127.0.0.1:8080\"",
         ),
         (
             file,
             "\"127.0.0.1:8080\"",
             "\"here\"",
             "public.listen",
-            "Address and port, for example `127.0.0.1:8080`",
+            "write listen = \"127.0.0.1:8080\"",
         ),
         (file, "127.0.0.1:9090", "127.0.0.1:8080", "private.listen", "choose another port"),
         (file, "https://", "http://", "base_url", "use https://"),

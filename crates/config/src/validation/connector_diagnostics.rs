@@ -72,6 +72,17 @@ pub fn connector_warnings(
             ..file_diagnostic(path, &message, &fix)
         });
     }
+    // A level of [acr] above it can be the answer to a request for a lower one.
+    let is_mapped = file.acr.levels().any(|(level, _)| level > highest);
+    if file.levels.highest > highest && file.levels.lowest <= highest && !is_mapped {
+        let message =
+            format!("is above {}, the highest level that this platform requests", highest.as_str());
+        let fix = format!("write highest = \"{}\"", highest.as_str());
+        warnings.push(Diagnostic {
+            key: "levels.highest".into(),
+            ..file_diagnostic(path, &message, &fix)
+        });
+    }
     if file.levels.highest < lowest {
         let message = format!(
             "is below {}, the lowest level that this platform requests: no user can choose it",

@@ -133,6 +133,9 @@ fn check_private_address(check: &mut FileCheck<'_>, private: &PrivateListener) {
     }
 }
 
+/// Time limit of a login, in seconds, below which few people finish one.
+const MIN_USABLE_LOGIN_SECONDS: u64 = 60;
+
 /// Returns warnings about settings that deviate from the specification or from good practice.
 pub fn settings_warnings(source: &SourceFile, settings: &Settings) -> Vec<Diagnostic> {
     let mut warnings = Vec::new();
@@ -145,6 +148,10 @@ pub fn settings_warnings(source: &SourceFile, settings: &Settings) -> Vec<Diagno
             message,
             "set identity_source = \"register\" and a [register.…] table",
         ));
+    }
+    if settings.lifetimes.login(settings.platform).as_secs() < MIN_USABLE_LOGIN_SECONDS {
+        let message = "is too short for a person to choose an account and sign in";
+        warnings.push(source.diagnostic("lifetimes.login_seconds", message, "write 600"));
     }
     if settings.register.is_some() && settings.platform == Platform::High {
         let message =

@@ -29,6 +29,7 @@ use passerelle_settings::{AuthoritiesPath, SecretRef};
 pub struct Oauth2Kind {
     /// Identifier of the provider, for example `https://github.com`. An `iss` in its responses must
     /// equal it (RFC 9207).
+    #[schemars(example = "https://idp.example.org")]
     pub issuer: String,
     /// The hub's client_id at this provider.
     pub client_id: String,

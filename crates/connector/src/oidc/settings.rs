@@ -22,6 +22,7 @@ use passerelle_settings::{AuthoritiesPath, CertificateRef, SecretRef};
 }]))]
 pub struct OidcKind {
     /// Must equal the discovered issuer exactly.
+    #[schemars(example = "https://idp.example.org")]
     pub issuer: String,
     /// The hub's client_id at this identity provider.
     pub client_id: String,

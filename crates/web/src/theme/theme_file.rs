@@ -11,6 +11,7 @@ use serde::Deserialize;
 #[serde(deny_unknown_fields)]
 pub struct ThemeFile {
     /// The hub's display name, by language (`fr`, `en`).
+    #[schemars(extend("examples" = [{"en": "…"}]))]
     pub name: BTreeMap<String, String>,
     /// Accent colours.
     pub accent: Accents,
