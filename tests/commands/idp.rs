@@ -115,7 +115,7 @@ fn an_identity_provider_is_blocked_listed_and_unblocked_while_the_hub_runs() {
     let hub = Hub::start(&folder);
     let (code, output) = hub.idp(&["list"]);
     assert!(
-        code == 0 && output == "persons                  on       eidas1..eidas1 Persons\n",
+        code == 0 && output == "persons                  available eidas1..eidas1 Persons\n",
         "{code} {output}"
     );
 
@@ -153,7 +153,7 @@ fn an_identity_provider_is_blocked_listed_and_unblocked_while_the_hub_runs() {
     let hub = Hub::start(&folder);
     let (code, output) = hub.idp(&["unblock", "persons"]);
     assert!(code == 0 && output.starts_with("lifted: persons\n"), "{code} {output}");
-    assert!(hub.idp(&["list"]).1.starts_with("persons                  on "));
+    assert!(hub.idp(&["list"]).1.starts_with("persons                  available "));
     assert_eq!(
         hub.idp(&["unblock", "persons"]),
         (1, "passerelle: nothing blocks persons\n".to_owned())

@@ -242,7 +242,7 @@ async fn a_post_from_another_site_is_saved_and_finds_its_cookies_by_get() {
         .await
         .header("location")
         .to_owned();
-    hub.advance(MINUTE);
+    hub.advance(MINUTE * 2);
     assert!(browser.open(&late).await.is_logout_confirmation());
 }
 

@@ -1,7 +1,7 @@
 //! The families of codes and the tables of `docs/errors.md`: each with one code as an example.
 
 /// Codes with one beginning.
-pub(super) struct Family {
+pub(super) struct CodeFamily {
     /// What the codes begin with.
     pub prefix: &'static str,
     pub title: &'static str,
@@ -24,7 +24,7 @@ impl Table {
     }
 }
 
-impl Family {
+impl CodeFamily {
     /// Returns the table of a code of this family.
     pub fn table_of_code(&self, code: &str) -> Option<&'static Table> {
         let matched = self.tables.iter().filter(|table| table.matched_length(code).is_some());
@@ -47,8 +47,8 @@ const fn table(
     Table { title: Some(title), prefixes, example }
 }
 
-pub(super) const FAMILIES: &[Family] = &[
-    Family {
+pub(super) const FAMILIES: &[CodeFamily] = &[
+    CodeFamily {
         prefix: "Y000",
         title: "general HTTP errors: Y000 and the HTTP status",
         tables: &[only(
@@ -59,7 +59,7 @@ pub(super) const FAMILIES: &[Family] = &[
             ),
         )],
     },
-    Family {
+    CodeFamily {
         prefix: "Y01",
         title: "the register, and the identity that it confirms",
         tables: &[only(
@@ -70,10 +70,10 @@ pub(super) const FAMILIES: &[Family] = &[
             ),
         )],
     },
-    Family { prefix: "Y02", title: "identity providers", tables: UPSTREAM },
-    Family { prefix: "Y03", title: "the authorization request", tables: AUTHORIZATION },
-    Family { prefix: "Y04", title: "token, userinfo and revocation", tables: TOKEN },
-    Family {
+    CodeFamily { prefix: "Y02", title: "identity providers", tables: UPSTREAM },
+    CodeFamily { prefix: "Y03", title: "the authorization request", tables: AUTHORIZATION },
+    CodeFamily { prefix: "Y04", title: "token, userinfo and revocation", tables: TOKEN },
+    CodeFamily {
         prefix: "Y10",
         title: "assurance",
         tables: &[only(
@@ -84,7 +84,7 @@ pub(super) const FAMILIES: &[Family] = &[
             ),
         )],
     },
-    Family {
+    CodeFamily {
         prefix: "Y19",
         title: "sessions",
         tables: &[only(
@@ -95,7 +95,7 @@ pub(super) const FAMILIES: &[Family] = &[
             ),
         )],
     },
-    Family {
+    CodeFamily {
         prefix: "Y33",
         title: "data providers",
         tables: &[only(
@@ -106,7 +106,7 @@ pub(super) const FAMILIES: &[Family] = &[
             ),
         )],
     },
-    Family {
+    CodeFamily {
         prefix: "Y42",
         title: "login steps",
         tables: &[only(
@@ -117,7 +117,7 @@ pub(super) const FAMILIES: &[Family] = &[
             ),
         )],
     },
-    Family {
+    CodeFamily {
         prefix: "Y47",
         title: "cross-site request forgery",
         tables: &[only(
@@ -128,7 +128,7 @@ pub(super) const FAMILIES: &[Family] = &[
             ),
         )],
     },
-    Family { prefix: "Y50", title: "the hub", tables: HUB },
+    CodeFamily { prefix: "Y50", title: "the hub", tables: HUB },
 ];
 
 const UPSTREAM: &[Table] = &[

@@ -117,7 +117,7 @@ fn each_event_shows_under_its_name() {
         r#"passerelle_store_errors_total{error="full",kind="login",operation="insert"} 1"#,
         r#"passerelle_store_records{kind="login"} 7"#,
         r#"passerelle_config_files_invalid{kind="connector"} 2"#,
-        r#"passerelle_config_reloads_total{outcome="changed"} 0"#,
+        r#"passerelle_config_reloads_total{outcome="unchanged"} 0"#,
         r#"passerelle_config_reloads_total{outcome="failed"} 1"#,
         "passerelle_config_last_reload_success_timestamp_seconds 1800000000.25",
         r#"passerelle_actors_active{actor="login"} 1"#,
