@@ -13,6 +13,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
         "src/register_command.rs",
         "`register import` writes the format of the kind `file`, also without a configuration",
     ),
+    ("src/progress.rs", "shows the progress of `register import`"),
     ("crates/demo/src/federation.rs", "writes the settings file of the demo"),
 ];
 

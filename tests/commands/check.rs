@@ -148,7 +148,7 @@ fn a_folder_in_place_of_a_file_and_a_file_in_place_of_a_folder_are_named() {
 
     let output = passerelle(&["check", "--config"], &folder.path().join("persons.toml"));
     let text = String::from_utf8(output.stdout).unwrap();
-    assert!(text.contains("leads through a file") && text.contains("with --config"), "{text}");
+    assert!(text.contains("leads through a file") && text.contains("--config FOLDER"), "{text}");
 }
 
 /// Runs the check as a user that may not read `file`.

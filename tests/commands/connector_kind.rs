@@ -223,7 +223,7 @@ fn bad_files_of_the_kind_are_reported_like_those_of_any_kind() {
         ("room = \"101\"", "room = \" \"", 7, "kind.kiosk.room is empty; write the number on"),
         ("room = \"101\"", "rom = \"101\"", 7, "kind.kiosk.rom is not a known key"),
         ("room = \"101\"", "rom = \"101\"", 7, "did you mean `room`?"),
-        ("room = \"101\"", "room = 101", 7, "kind.kiosk.room must be text; Room of the kiosk."),
+        ("room = \"101\"", "room = 101", 7, "kind.kiosk.room must be text; write room = "),
         ("connectors/lobby/code", "connectors/other/code", 8, "kind.kiosk.door_code.file"),
         ("assumed_level = \"eidas1\"", "", 6, "assumed_level is missing, but this kind"),
         ("[kind.kiosk]", "[kind.kioskk]", 6, "kind.kioskk is not one of the allowed words"),

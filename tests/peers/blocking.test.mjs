@@ -29,7 +29,7 @@ test('a login that is at the identity provider stops when it comes back, and a n
   assert.match((await openChoicePage(new Browser())).html, /Real provider<\/bdi><\/span><span[^>]*>Back on Monday\./);
   assert.match(idp('list'), /^real +blocked .*\n  blocked for all users by command [0-9A-Z]{12}: a test\n$/);
   idp('unblock', 'real');
-  assert.match(idp('list'), /^real +on /);
+  assert.match(idp('list'), /^real +available /);
   assert.match(await signIn(new Browser(), (await buildAuthorizationRequest(client, fed.sp)).url, { stopAt: fed.sp.redirectUri }), /[?&]code=/);
 });
 

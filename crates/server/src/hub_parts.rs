@@ -14,6 +14,7 @@ use super::from_settings::{
     login_limits, longest_signature,
 };
 use super::keys::SharedKeys;
+use super::kinds::KINDS;
 use super::operations::LocalHubOperations;
 use super::peers::PeerHubClient;
 use super::prepare::{
@@ -23,7 +24,7 @@ use super::prepare::{
 use super::readiness::{self, ReadinessSources};
 use super::reload::{Reload, ReloadConfig};
 use super::store::capacities;
-use super::{KINDS, audit_log, metrics_sampler};
+use super::{audit_log, metrics_sampler};
 use passerelle_admin::console::{AdminConsole, ExtensionTableSource};
 use passerelle_admin::readiness::Readiness;
 use passerelle_admin::{AdminApi, AdminCredentials, AdminExtensions};

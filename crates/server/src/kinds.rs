@@ -1,5 +1,6 @@
 //! The kinds of connectors and the optional crates of this program.
 
+use passerelle_config::kinds::Kinds;
 use passerelle_connector::kind_settings::ConnectorKindFormat;
 use passerelle_connector::{oauth2, oidc, persona};
 use passerelle_extension::Extension;
@@ -9,14 +10,22 @@ use passerelle_ldap as ldap;
 use passerelle_openid4vp as openid4vp;
 use passerelle_telemetry::{Metrics, TelemetryError};
 
+/// The kinds of stores, registers and connectors of this program, and its optional crates.
+pub const KINDS: Kinds = Kinds {
+    stores: passerelle_store::KINDS,
+    registers: passerelle_register::KINDS,
+    connectors: CONNECTORS,
+    extensions: EXTENSIONS,
+};
+
 /// The optional crates.
-pub(crate) const EXTENSIONS: &[Extension] = &[
+const EXTENSIONS: &[Extension] = &[
     #[cfg(feature = "openid4vp")]
     openid4vp::EXTENSION,
 ];
 
 /// Every kind of connector, in the order of messages.
-pub(crate) const CONNECTORS: &[ConnectorKindFormat] = &[
+const CONNECTORS: &[ConnectorKindFormat] = &[
     oidc::KIND,
     oauth2::KIND,
     #[cfg(feature = "ldap")]

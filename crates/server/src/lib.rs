@@ -64,7 +64,7 @@ use self::hub_core::build_core;
 use self::hub_parts::HubParts;
 use self::key_device::HubKeyDevices;
 pub use self::keys::HubKeys;
-pub use self::kinds::declare_metrics;
+pub use self::kinds::{KINDS, declare_metrics};
 use self::prepare::prepare_hub;
 pub use self::register::{query_register, register_settings};
 pub use self::reload::Reload;
@@ -74,7 +74,6 @@ use passerelle_admin::AdminApi;
 use passerelle_admin::readiness::Readiness;
 use passerelle_audit::Audit;
 use passerelle_config::LoadedConfig;
-use passerelle_config::kinds::Kinds;
 use passerelle_config::model::LimitsConfig;
 use passerelle_extension::{Extension, ExtensionContext};
 use passerelle_grants::client_keys::KeyDirectory;
@@ -88,14 +87,6 @@ use passerelle_web::Hub;
 use passerelle_web::connection::admission::ConnectionLimiter;
 use passerelle_web::host::PrivateHosts;
 use passerelle_web::outer_middleware::OuterMiddleware;
-
-/// The kinds of stores, registers and connectors of this program, and its optional crates.
-pub const KINDS: Kinds = Kinds {
-    stores: passerelle_store::KINDS,
-    registers: passerelle_register::KINDS,
-    connectors: kinds::CONNECTORS,
-    extensions: kinds::EXTENSIONS,
-};
 
 /// Dependencies of a hub besides its configuration.
 pub struct ProgramDeps {
@@ -286,7 +277,7 @@ pub fn load_usable_config(
 /// Adds the error codes, messages and audit events of the optional crates to those of the program, for
 /// commands that read no configuration.
 pub fn install_extensions() {
-    kinds::EXTENSIONS.iter().for_each(Extension::install);
+    KINDS.extensions.iter().for_each(Extension::install);
 }
 
 /// Returns a random secret, for the demo and for new folders.
