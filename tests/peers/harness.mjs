@@ -200,8 +200,8 @@ internal_hosts = ["localhost", "127.0.0.1"]
 ${extra}
 `;
 
-/** Starts a hub and waits until it is ready. `options` are those of `configure`. */
-export async function startHub(name, { port, privatePort, ...options }) {
+/** Starts a hub and waits `readySeconds` until it is ready. `options` are those of `configure`. */
+export async function startHub(name, { port, privatePort, readySeconds = 30, ...options }) {
   const config = configure({ port, privatePort, ...options });
   const base = options.base ?? `http://localhost:${port}`;
   const ready = () => fetch(`http://127.0.0.1:${privatePort}/readyz`).then((r) => r.ok, () => false);
@@ -211,7 +211,7 @@ export async function startHub(name, { port, privatePort, ...options }) {
     starts += 1;
     hub = startProgram(starts === 1 ? name : `${name}-${starts}`, ['serve', '--config', config.folder]);
     try {
-      await hub.until(ready, 'readiness');
+      await hub.until(ready, 'readiness', readySeconds);
     } catch (error) {
       await stop();
       throw error;

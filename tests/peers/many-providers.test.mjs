@@ -50,7 +50,8 @@ before(async () => {
     id: `service-${index}`, secret: 'x'.repeat(40), redirectUris: [`http://localhost:${port}/sp/${index}`],
     extra: index < 12 ? `[connectors]\nallow = ["provider-137"]` : '',
   }));
-  hub = await startHub('many-providers', { port, privatePort, sps, connectors, settings: 'sandbox = true\n' });
+  // A program without optimization reads 5,000 files in half a minute.
+  hub = await startHub('many-providers', { port, privatePort, readySeconds: 180, sps, connectors, settings: 'sandbox = true\n' });
   token = readFileSync(path.join(hub.folder, 'admin.token'), 'utf8');
   browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: FLAGS });
 });
