@@ -185,7 +185,7 @@ impl<'a> SchemaNode<'a> {
         let ends = sentence.match_indices(". ").map(|(end, _)| end);
         let is_new_sentence = |end: &usize| {
             let next = sentence.get(end + 2..).and_then(|rest| rest.chars().next());
-            next.is_some_and(|c| c.is_uppercase() || c.is_ascii_digit() || c == '`')
+            next.is_some_and(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '`')
         };
         let (default, after) = match ends.into_iter().find(is_new_sentence) {
             Some(end) => sentence.split_at(end),

@@ -87,8 +87,10 @@ impl SourceFile {
     /// Returns a diagnostic if the text is not valid TOML.
     pub fn parse(file: &Path, text: &str) -> Result<Self, Diagnostic> {
         let broken = |error: &toml::de::Error, fix: &str| {
-            let (message, fix) = other_syntax(text)
-                .map_or(("is not valid TOML at this line", fix), |syntax| syntax.message_and_fix());
+            let (message, fix) = match other_syntax(text) {
+                Some(syntax) => syntax.message_and_fix(),
+                None => ("is not valid TOML at this line", fix),
+            };
             let line = error.span().map(|span| line_number(text, span.start));
             Diagnostic { line, ..file_diagnostic(file, message, fix) }
         };

@@ -208,8 +208,8 @@ mod tests {
             let locale = locale(tag);
             let name = locale.localize(&names);
             let expected = format!("{bdi}Impôts &#60;b&#62;</bdi>");
-            assert_eq!(locale.isolated(&name).0, expected);
-            assert!(locale.html_with("choice-asks", "service", &name).0.contains(&expected));
+            assert_eq!(locale.isolated(name).0, expected);
+            assert!(locale.html_with("choice-asks", "service", name).0.contains(&expected));
         }
     }
 }
