@@ -68,7 +68,7 @@ pub fn parse_failure_filter(query: &str) -> FailureFilter {
     filter
 }
 
-/// Returns the query that [`parse_failure_filter`] reads.
+/// Returns the query that `parse_failure_filter` reads.
 #[must_use]
 pub fn failure_filter_query(filter: &FailureFilter) -> String {
     let mut query = form_urlencoded::Serializer::new(String::new());
