@@ -151,7 +151,8 @@ async fn a_block_in_a_file_begins_and_ends_at_its_times() {
     hub.advance(Duration::from_secs(3601));
     let page = browser.authorize(&Authorize::by("bakery")).await;
     assert!(
-        page.offered() == ["belvedere"] && page.answer.body.contains(" lang=\"fr\">Travaux</span>"),
+        page.offered() == ["belvedere"]
+            && page.answer.body.contains("<bdi lang=\"fr\">Travaux</bdi>"),
         "the message is shown although it is in French only"
     );
     assert!(hub.metrics.render().contains("passerelle_connector_blocks{connector=\"amandier\"} 1"));
