@@ -130,7 +130,7 @@ impl Connector for MappedConnector {
         self.connector.keys_fetched_at()
     }
 
-    fn published_addresses(&self) -> Vec<String> {
+    fn published_addresses(&self) -> Arc<[String]> {
         self.connector.published_addresses()
     }
 

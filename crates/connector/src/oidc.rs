@@ -299,8 +299,9 @@ impl Connector for OidcConnector {
         self.upstream.keys.fetched_at()
     }
 
-    fn published_addresses(&self) -> Vec<String> {
-        self.upstream.provider.latest().map_or_else(Vec::new, |provider| provider.addresses())
+    fn published_addresses(&self) -> Arc<[String]> {
+        let provider = self.upstream.provider.latest();
+        provider.map(|provider| Arc::clone(&provider.addresses)).unwrap_or_default()
     }
 
     fn clock_skew(&self) -> Option<MeasuredSkew> {

@@ -128,8 +128,8 @@ pub trait Connector: Send + Sync {
     }
 
     /// Returns the addresses in the identity provider's metadata that were fetched last.
-    fn published_addresses(&self) -> Vec<String> {
-        Vec::new()
+    fn published_addresses(&self) -> Arc<[String]> {
+        Arc::default()
     }
 
     /// Returns the expiry times of what the operator must renew, each with a constant name:

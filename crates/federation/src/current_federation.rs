@@ -13,7 +13,7 @@ use passerelle_protocol::ids::ConnectorId;
 pub struct CurrentFederation {
     federation: Arc<ArcSwap<Federation>>,
     /// Addresses that identity providers publish in their metadata.
-    published_addresses: Arc<ArcSwap<BTreeMap<ConnectorId, Vec<String>>>>,
+    published_addresses: Arc<ArcSwap<BTreeMap<ConnectorId, Arc<[String]>>>>,
 }
 
 impl CurrentFederation {
@@ -52,20 +52,26 @@ impl CurrentFederation {
         let connectors = federation.connectors().iter();
         connectors
             .flat_map(|(id, connector)| {
-                connector.addresses.iter().chain(published.get(id).into_iter().flatten())
+                connector
+                    .addresses
+                    .iter()
+                    .chain(published.get(id).into_iter().flat_map(|addresses| addresses.iter()))
             })
             .cloned()
             .collect()
     }
 
-    /// Sets the addresses of an identity provider's metadata.
-    pub fn set_published_addresses(&self, id: &ConnectorId, addresses: &[String]) {
-        if self.published_addresses.load().get(id).map_or(&[][..], Vec::as_slice) == addresses {
+    /// Sets the addresses of an identity provider's metadata. Costs almost nothing with those that
+    /// were set last, since each call of a connector sets them.
+    pub fn set_published_addresses(&self, id: &ConnectorId, addresses: Arc<[String]>) {
+        let published = self.published_addresses.load();
+        let is_same = |current: &Arc<[String]>| Arc::ptr_eq(current, &addresses);
+        if published.get(id).map_or(addresses.is_empty(), is_same) {
             return;
         }
         self.published_addresses.rcu(|current| {
             let mut next = BTreeMap::clone(current);
-            next.insert(id.clone(), addresses.to_vec());
+            next.insert(id.clone(), Arc::clone(&addresses));
             next
         });
     }

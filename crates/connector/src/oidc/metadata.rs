@@ -2,6 +2,7 @@
 //! (OpenID Connect Discovery 1.0, RFC 8414, RFC 9207).
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use openidconnect::core::CoreClient;
 use openidconnect::{
@@ -51,21 +52,8 @@ pub struct ResolvedProvider {
     pub binds_to_certificate: bool,
     /// Members of the configuration document that are malformed, and that no login needs.
     pub malformed_members: Vec<MalformedMember>,
-}
-
-impl ResolvedProvider {
-    /// Returns the addresses of the identity provider.
-    pub fn addresses(&self) -> Vec<String> {
-        let optional =
-            [&self.userinfo_endpoint, &self.end_session_endpoint, &self.pushed_request_endpoint];
-        [&self.authorization_endpoint, &self.jwks_uri]
-            .into_iter()
-            .chain(optional.into_iter().flatten())
-            .map(Url::as_str)
-            .chain([self.token_endpoint.as_str()])
-            .map(str::to_owned)
-            .collect()
-    }
+    /// Every address, as announced.
+    pub addresses: Arc<[String]>,
 }
 
 /// Fetches the metadata, or takes the endpoints of the file.
@@ -360,6 +348,11 @@ impl<'a> EndpointTexts<'a> {
             presents_certificate: self.sender_constraint.presents_certificate,
             binds_to_certificate: self.sender_constraint.binds_to_certificate,
             malformed_members: Vec::new(),
+            addresses: [self.authorization, self.token, self.jwks]
+                .into_iter()
+                .chain([self.userinfo, self.end_session, self.pushed_request].into_iter().flatten())
+                .map(str::to_owned)
+                .collect(),
         })
     }
 }

@@ -202,7 +202,7 @@ impl CallGate {
     /// succeeded or not.
     fn publish_observations(&self) {
         let addresses = self.connector.published_addresses();
-        self.deps.federation.set_published_addresses(&self.id, &addresses);
+        self.deps.federation.set_published_addresses(&self.id, addresses);
         if let Some(seconds) = self.deps.clock.credible_skew(self.connector.as_ref()) {
             #[expect(
                 clippy::cast_precision_loss,
