@@ -390,9 +390,9 @@ impl<'a> KindCheck<'a> {
         self.accept(key, address::parse_absolute_url(url, http));
     }
 
-    /// Reports a URL that is not absolute, not allowed, or has a query.
-    pub fn check_url_without_query(&mut self, key: &str, url: &str, http: PlainHttp) {
-        self.accept(key, address::parse_url_without_query(url, http));
+    /// Reports a URL that is not that of an issuer, or not allowed.
+    pub fn check_issuer(&mut self, key: &str, url: &str, http: PlainHttp) {
+        self.accept(key, address::parse_issuer(url, http));
     }
 
     /// Reports each entry that is not a host.

@@ -85,7 +85,7 @@ pub fn parse_absolute_url(text: &str, http: PlainHttp) -> Result<Url, ValueError
     Ok(url)
 }
 
-/// Parses an absolute URL without a query, as an issuer must be (OpenID Connect Discovery 1.0 §3).
+/// Parses an absolute URL without a query.
 ///
 /// # Errors
 /// Returns the rule that the URL breaks.
@@ -94,12 +94,20 @@ pub fn parse_url_without_query(text: &str, http: PlainHttp) -> Result<Url, Value
     if url.query().is_some() {
         return Err(ValueError::new("has a query", "remove the ? and what follows it"));
     }
-    let documents =
+    Ok(url)
+}
+
+/// Parses an issuer: an absolute URL without a query (OpenID Connect Discovery 1.0 §3), which is not
+/// that of its discovery document.
+///
+/// # Errors
+/// Returns the rule that the URL breaks.
+pub fn parse_issuer(text: &str, http: PlainHttp) -> Result<Url, ValueError> {
+    const DOCUMENTS: [&str; 2] =
         ["/.well-known/openid-configuration", "/.well-known/oauth-authorization-server"];
-    match documents
-        .into_iter()
-        .find(|document| url.path().trim_end_matches('/').ends_with(document))
-    {
+    let url = parse_url_without_query(text, http)?;
+    let path = url.path().trim_end_matches('/');
+    match DOCUMENTS.iter().find(|document| path.ends_with(*document)) {
         Some(document) => Err(ValueError::new(
             "is the address of a discovery document",
             format!("remove {document} from its end"),

@@ -32,7 +32,7 @@ impl KindSettings for Oauth2Kind {
     fn check(&self, check: &mut KindCheck<'_>) -> Option<Secret<String>> {
         check.check_levels_without_acr();
         let http = PlainHttp::anywhere_if(self.insecure_http);
-        check.check_url_without_query("issuer", &self.issuer, http);
+        check.check_issuer("issuer", &self.issuer, http);
         check.check_url("endpoints.authorization", &self.endpoints.authorization, http);
         check.check_url("endpoints.token", &self.endpoints.token, http);
         check.check_url("endpoints.userinfo", &self.endpoints.userinfo, http);

@@ -130,7 +130,7 @@ impl KindSettings for OidcKind {
 impl OidcKind {
     fn check_addresses(&self, check: &mut KindCheck<'_>) {
         let http = PlainHttp::anywhere_if(self.insecure_http);
-        check.check_url_without_query("issuer", &self.issuer, http);
+        check.check_issuer("issuer", &self.issuer, http);
         let Some(endpoints) = &self.endpoints else { return };
         check.check_url("endpoints.authorization", &endpoints.authorization, http);
         check.check_url("endpoints.token", &endpoints.token, http);
