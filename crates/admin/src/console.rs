@@ -91,7 +91,8 @@ pub struct AdminConsole {
     pub audit_searches: Arc<tokio::sync::Mutex<()>>,
     /// The other hubs; `None` without any.
     pub peers: Option<Arc<dyn PeerHubs>>,
-    /// `passerelle.toml` as loaded, with the value of each key that it leaves out. It names where secrets are, and holds none.
+    /// `passerelle.toml` as loaded, with the value of each key that it leaves out. It names where
+    /// secrets are, and holds none.
     pub settings: Value,
 }
 

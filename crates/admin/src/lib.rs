@@ -100,8 +100,8 @@ pub struct AdminApi {
     sessions: Option<AdminSessions>,
 }
 
-/// Route of an optional crate below `/admin`. To read (GET) needs the role of a viewer, everything else
-/// that of an operator; access is decided before the handler runs.
+/// Route of an optional crate below `/admin`. GET needs the role of a viewer, any other method that
+/// of an operator; access is decided before the handler runs.
 #[derive(Clone, Copy, Debug)]
 pub struct AdminEndpoint {
     /// Path below `/admin`, for example `/clients/{id}`.
@@ -138,7 +138,6 @@ impl AdminApi {
         operations: Arc<dyn HubOperations>,
         refresh_tokens: Arc<RefreshTokens>,
         logouts: &Logouts,
-        extensions: AdminExtensions,
     ) -> Self {
         let allowed = FailureLimits {
             failed_authentications: MAX_WRONG_TOKENS_PER_MINUTE,
@@ -153,8 +152,14 @@ impl AdminApi {
             operations,
             refresh_tokens,
             logouts: logouts.clone(),
-            extensions,
+            extensions: AdminExtensions::default(),
         }
+    }
+
+    /// Adds what optional crates add.
+    #[must_use]
+    pub fn with_extensions(self, extensions: AdminExtensions) -> Self {
+        Self { extensions, ..self }
     }
 
     /// Returns the state of an optional crate; `None` if the hub runs without it.

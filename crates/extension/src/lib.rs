@@ -111,8 +111,8 @@ impl Extension {
         }
     }
 
-    /// Adds its error codes, messages and audit events to those of the program. Must precede the reading of a
-    /// configuration or of a record.
+    /// Adds its error codes, messages and audit events to those of the program. Must precede the
+    /// reading of a configuration or of a record.
     pub fn install(&self) {
         ErrorCode::add_extension(self.error_codes);
         passerelle_localization::add_extension(self.messages);

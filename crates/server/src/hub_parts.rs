@@ -311,8 +311,8 @@ impl HubParts<'_> {
             states: hub.extension_states.clone(),
         };
         let logouts = &hub.logouts;
-        let admin = AdminApi::new(console, tokens, operations, refresh_tokens, logouts, extensions);
-        Ok(Arc::new(admin))
+        let admin = AdminApi::new(console, tokens, operations, refresh_tokens, logouts);
+        Ok(Arc::new(admin.with_extensions(extensions)))
     }
 
     fn extension_states(&self) -> Vec<Arc<dyn Any + Send + Sync>> {

@@ -274,8 +274,8 @@ pub fn load_usable_config(
     Ok(loaded)
 }
 
-/// Adds the error codes, messages and audit events of the optional crates to those of the program, for
-/// commands that read no configuration.
+/// Adds the error codes, messages and audit events of the optional crates to those of the program,
+/// for commands that read no configuration.
 pub fn install_extensions() {
     KINDS.extensions.iter().for_each(Extension::install);
 }

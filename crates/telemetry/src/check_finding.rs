@@ -20,8 +20,8 @@ pub struct CheckFinding {
     /// The service providers whose users can't sign in at all for it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub service_providers: Vec<ClientId>,
-    /// What stays the same while the message changes; `None` if the message does not change. A `Box`, because
-    /// `Result`s have findings as their error.
+    /// What stays the same while the message changes; `None` if the message does not change. A
+    /// `Box` keeps a finding small enough to be the error of a `Result`.
     #[serde(skip)]
     kind: Option<Box<str>>,
 }

@@ -152,7 +152,8 @@ impl JoinedFailures {
     }
 
     fn into_overview(self) -> FailureOverview {
-        let mut causes: Vec<FailureCause> = self.by_code.into_iter().map(to_cause).collect();
+        let mut causes: Vec<FailureCause> =
+            self.by_code.into_iter().map(|(code, counted)| to_cause(code, counted)).collect();
         causes.sort_by(|one, other| {
             other.count.cmp(&one.count).then_with(|| one.code.cmp(&other.code))
         });
@@ -167,7 +168,7 @@ impl JoinedFailures {
     }
 }
 
-fn to_cause((code, counted): (ErrorCode, CountedCause)) -> FailureCause {
+fn to_cause(code: ErrorCode, counted: CountedCause) -> FailureCause {
     let entry = code.entry();
     FailureCause {
         code: entry.code.to_owned(),

@@ -159,7 +159,10 @@ impl RecentFailures {
                 *counts.entry(key).or_default() += count;
             }
         }
-        let mut counts: Vec<FailureCount> = counts.into_iter().map(to_failure_count).collect();
+        let mut counts: Vec<FailureCount> = counts
+            .into_iter()
+            .map(|((code, parties), count)| to_failure_count(*code, parties, count))
+            .collect();
         counts.sort_by(|one, other| {
             other.count.cmp(&one.count).then_with(|| one.code.cmp(&other.code))
         });
@@ -193,8 +196,8 @@ const fn ends_attempt(kind: EventKind) -> bool {
     )
 }
 
-fn to_failure_count((key, count): (&(ErrorCode, Parties), u64)) -> FailureCount {
-    let (code, (service_provider, identity_provider)) = key;
+fn to_failure_count(code: ErrorCode, parties: &Parties, count: u64) -> FailureCount {
+    let (service_provider, identity_provider) = parties;
     FailureCount {
         code: code.entry().code.to_owned(),
         service_provider: service_provider.clone(),
