@@ -5,10 +5,9 @@
 //! no subject, no session, no personal data.
 //!
 //! Memory is bounded: a login is kept until a number of later ones have begun, and for a number of
-//! days. Logins with a
-//! refusal have their own limit, because operators ask about them. So have requests that never
-//! became a login, which anyone can send. An event costs a short lock and about sixty bytes,
-//! an explanation up to 300 more.
+//! days. Logins with a refusal have their own limit, because operators ask about them. So have
+//! requests that never became a login, which anyone can send. An event costs a short lock and about
+//! sixty bytes, an explanation up to 300 more.
 
 pub mod failures;
 

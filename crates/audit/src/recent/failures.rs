@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{LoginStage, Timeline, TimelineEntry};
+use super::{LoginStage, RetentionClass, Timeline, TimelineEntry};
 use crate::event::EventKind;
 use passerelle_federation::validity::format_rfc3339;
 use passerelle_protocol::catalogue::ErrorCode;
@@ -118,8 +118,10 @@ impl RecentFailures {
         let parties = (timeline.service_provider.clone(), timeline.identity_provider().cloned());
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(code) = code else {
-            // The person has signed in after all.
-            state.failed_logins.retain(|failure| failure.support_id != *id);
+            if timeline.retention_class == RetentionClass::WithRefusal {
+                // The person has signed in after all.
+                state.failed_logins.retain(|failure| failure.support_id != *id);
+            }
             state.count(entry.at, |interval| interval.count_granted(parties));
             return;
         };
