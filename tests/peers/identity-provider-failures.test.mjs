@@ -1,10 +1,12 @@
 // A real identity provider that comes back with new keys under the old names, that is down, and that gets up again: the
 // hub goes through all of it without a restart, and without an operator.
 import assert from 'node:assert/strict';
+import { utimesSync } from 'node:fs';
+import path from 'node:path';
 import { after, before, test } from 'node:test';
 import * as oidc from 'openid-client';
 import { discoverHub, buildAuthorizationRequest, startFederation } from './federation.mjs';
-import { Browser, IDP_CLIENT, IDP_SECRET, chooseProvider, signIn, waitUntil } from './harness.mjs';
+import { Browser, IDP_CLIENT, IDP_SECRET, chooseProvider, freePorts, oidcConnector, random, signIn, startHub, startServer, waitUntil } from './harness.mjs';
 import { startIdp } from './real-idp.mjs';
 
 let fed, client, idp;
@@ -75,4 +77,24 @@ test('one that is down is disabled, reported once, and found to be back without 
   await logIn();
   assert.equal(await circuit(), 'closed');
   assert.ok(!(await choicePage()).html.includes('Had a problem a moment ago'));
+});
+
+test('one whose connector file is touched is tried again at once, not when its turn comes', async () => {
+  const asked = [];
+  const broken = await startServer((request, response) => { asked.push(performance.now()); response.writeHead(500).end(); });
+  const [port, privatePort] = await freePorts(2);
+  const sps = [{ id: 'shop', secret: random(), redirectUris: [`http://localhost:${port}/back`] }];
+  const hub = await startHub('hub-touched', { port, privatePort, sps, connectors: { real: oidcConnector(`http://localhost:${broken.port}`) } });
+  try {
+    // The hub waits longer after each failure.
+    const pause = () => asked.at(-1) - asked.at(-2);
+    await waitUntil(() => asked.length > 1 && pause() > 8000, 'a pause of eight seconds', 60);
+    const [touched, tries, least] = [performance.now(), asked.length, pause()];
+    utimesSync(path.join(hub.folder, 'connectors/real.toml'), new Date(), new Date());
+    await waitUntil(() => asked.length > tries, 'the next try', 60);
+    assert.ok(asked[tries] - touched < least, `tried after ${asked[tries] - touched} ms, as after the pause of ${least} ms before it`);
+  } finally {
+    await hub.stop();
+    await broken.close();
+  }
 });
