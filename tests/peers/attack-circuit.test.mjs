@@ -85,7 +85,7 @@ test('an identity provider that dies after its documents were fetched is disable
   await idp.close();
   console.log(`disabled after ${(await measureSeconds(async () => !await isOffered(), 'the disabled choice', 60)).toFixed(1)} s`);
   assert.equal(await circuit(), 'open');
-  assert.match(await readyz(), /1 of 1 identity providers are down: real/);
+  assert.match(await readyz(), /1 of 1 identity providers is down: real/);
   idp = await startIdp({
     port: Number(new URL(fed.idp.issuer).port), clientId: IDP_CLIENT, clientSecret: IDP_SECRET, userinfoAlg: 'ES256',
     redirectUris: [`${fed.hub.issuer}/callback/real`],

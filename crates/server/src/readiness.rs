@@ -350,8 +350,8 @@ mod tests {
         ];
         let findings = find_unavailable_connectors(&rows, &no_services());
         let starts = [
-            "1 of 4 identity providers are down: b. Y020003: ",
-            "1 of 4 identity providers are degraded: d. Y020002: ",
+            "1 of 4 identity providers is down: b. Y020003: ",
+            "1 of 4 identity providers is degraded: d. Y020002: ",
             "2 of 4 identity providers are degraded: a, c. Y020003: ",
         ];
         assert_eq!(findings.len(), starts.len(), "{findings:?}");

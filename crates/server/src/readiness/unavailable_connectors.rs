@@ -90,12 +90,16 @@ fn describe_unavailable(
     } else {
         let names =
             list_names(without_alternative.iter().map(ClientId::as_str), MAX_SERVICES_LISTED);
-        format!(". {} service providers allow no other: {names}", without_alternative.len())
+        match without_alternative.len() {
+            1 => format!(". 1 service provider allows no other: {names}"),
+            count => format!(". {count} service providers allow no other: {names}"),
+        }
     };
     let (state, count) = (state.as_str(), rows.len());
+    let verb = if count == 1 { "is" } else { "are" };
     let named = list_names(rows.iter().map(|row| row.id.as_str()), MAX_NAMES_LISTED);
     CheckFinding::new(
-        format!("{count} of {enabled} identity providers are {state}: {named}{why}{users}"),
+        format!("{count} of {enabled} identity providers {verb} {state}: {named}{why}{users}"),
         "inform their operators; the hub retries by itself, and at once after `passerelle node reload`; the program's log has the details (docs/identity-provider-health.md)",
     )
     .with_kind(format!("{state} {}", cause.unwrap_or_default()))
