@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { SignJWT, exportJWK, generateKeyPair } from 'jose';
-import { Browser, IDP_CLIENT, IDP_SECRET, chooseProvider, freePorts, program, random, startHub, tomlString } from './harness.mjs';
+import { Browser, IDP_CLIENT, IDP_SECRET, chooseProvider, freePorts, program, random, readText, startHub, tomlString } from './harness.mjs';
 
 const SCOPES = ['openid', 'profile', 'email'];
 // The test's browser takes any certificate; the hub, which is another process, does not.
@@ -177,7 +177,7 @@ async function signIn(id, more) {
 
 /** What the operator reads of a login that has failed: the log's line, and the event on the login's page and in its JSON. */
 async function operatorReads(page, code) {
-  assert.ok(!page.stopped && page.html.includes(code), `${page.url}\n${page.html.slice(0, 2000)}`);
+  assert.ok(!page.stopped && page.html.includes(code), `${page.url}\n${readText(page.html)}`);
   const [, supportId] = page.html.match(/data-reference="([0-9A-HJKMNP-TV-Z]{12})"/);
   const headers = { authorization: `Bearer ${token}` };
   const login = await (await fetch(`${hub.privateBase}/admin/logins/${supportId}`, { headers })).json();

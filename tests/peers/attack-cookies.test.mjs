@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
-import { Browser, freePorts, oidcConnector, random, sendRawRequest, sha256, startHub } from './harness.mjs';
+import { Browser, freePorts, oidcConnector, random, readText, sendRawRequest, sha256, startHub } from './harness.mjs';
 
 /** Longest Cookie header that a common ingress accepts: one of nginx's large_client_header_buffers. */
 const INGRESS = 8 * 1024;
@@ -70,7 +70,7 @@ function forged() {
 test('5,000 forged login cookies cost no more store calls than one, and no larger answer', async () => {
   const browser = new Browser();
   const choice = await browser.open(authorizeUrl());
-  assert.equal(choice.status, 200, choice.html.slice(0, 500));
+  assert.equal(choice.status, 200, readText(choice.html));
   const [[name, value]] = browser.cookies(choice.url);
   const own = `${name}=${value}`;
   const alone = await watched(() => sendRawRequest(choice.url, { headers: { cookie: own } }));
@@ -116,7 +116,7 @@ test('130 pop-ups leave a Cookie header that every ingress accepts, and the newe
     console.log(`# 130 pop-ups ${looks ? 'that show their page' : 'that only begin'}: ${browser.cookies(hub.base).size} cookies, at most ${longest} bytes`);
     assert.ok(longest < INGRESS / 4, `${longest} bytes`);
     const page = await browser.open(newest);
-    assert.equal(page.status, 200, page.html.slice(0, 500));
+    assert.equal(page.status, 200, readText(page.html));
   }
 });
 
@@ -126,6 +126,6 @@ test('a tab whose login was closed for younger ones says why, without its cookie
   for (let n = 0; n < 9; n += 1) tabs.push(await browser.open(authorizeUrl()));
   const page = await browser.open(tabs[0].url);
   assert.equal(page.status, 409);
-  assert.ok(page.html.includes('Y420007') && !page.html.includes('Service alpha'), page.html.slice(0, 2000));
+  assert.ok(page.html.includes('Y420007') && !page.html.includes('Service alpha'), readText(page.html));
   assert.equal((await browser.open(tabs[8].url)).status, 200);
 });

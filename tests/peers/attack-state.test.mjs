@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { discoverHub, buildAuthorizationRequest, startFederation } from './federation.mjs';
-import { Browser, answerConsent, parseForms, random } from './harness.mjs';
+import { Browser, answerConsent, parseForms, random, readText } from './harness.mjs';
 
 let federation, client;
 before(async () => {
@@ -55,7 +55,7 @@ test('answers without, with empty, repeated or unknown state say whose fault it 
   ]) {
     const page = await browser.open(`${federation.hub.issuer}/callback/real?${query}`);
     assert.equal(page.status, 400, query);
-    assert.ok(page.html.includes(code) && page.html.includes(code === 'Y420003' ? 'You went on in another tab.' : 'not the service’s fault'), page.html.slice(0, 3000));
+    assert.ok(page.html.includes(code) && page.html.includes(code === 'Y420003' ? 'You went on in another tab.' : 'not the service’s fault'), readText(page.html));
     assert.ok(page.html.includes(`href="${new URL(choice.url).pathname}"`), `${query}: the way back`);
   }
   // The attempt is untouched: the real answer still counts.

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { discoverHub, redeemCode, buildAuthorizationRequest, startFederation } from './federation.mjs';
-import { Browser, answerConsent, chooseProvider, parseForms, random, sendRawRequest } from './harness.mjs';
+import { Browser, answerConsent, chooseProvider, parseForms, random, readText, sendRawRequest } from './harness.mjs';
 
 const HTML = 'text/html;charset=UTF-8';
 const JSON_TYPE = 'application/json; charset=utf-8';
@@ -30,7 +30,7 @@ async function goToIdp() {
 async function finish({ browser, upstream }) {
   const consent = await browser.submit(upstream, { values: { login: 'angela' } });
   const back = await answerConsent(browser, consent, 'yes', federation.sp.redirectUri);
-  assert.ok(back.stopped, `${back.status} ${back.url}\n${back.html.slice(0, 2000)}`);
+  assert.ok(back.stopped, `${back.status} ${back.url}\n${readText(back.html)}`);
   assert.ok(new URL(back.url).searchParams.get('code'), back.url);
 }
 /** Signs in at the identity provider. Returns the callback address, which the browser has not requested. */
@@ -40,7 +40,7 @@ async function callbackOf({ browser, upstream }) {
   return page.url;
 }
 const assertPage = (page, status, code) => {
-  assert.equal(page.status, status, `${page.url}: ${page.html.slice(0, 1500)}`);
+  assert.equal(page.status, status, `${page.url}: ${readText(page.html)}`);
   assert.equal(page.headers.get('content-type'), HTML);
   assert.equal(page.headers.get('cache-control'), 'no-store');
   if (code) assert.ok(page.html.includes(code), `${code} is not on the page`);

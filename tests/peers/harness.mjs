@@ -253,6 +253,9 @@ export const decodeHtml = (html) => html.replace(/&(#x[0-9a-f]+|#\d+|[a-z]+);/gi
   return NAMED[name.toLowerCase()] ?? whole;
 });
 
+/** Returns the text of a page, for the message of a failed test. */
+export const readText = (html) => decodeHtml(html.replace(/<(style|script)\b[\s\S]*?<\/\1>/gi, '').replace(/<[^>]*>/g, ' ')).replace(/\s+/g, ' ').trim().slice(0, 1500);
+
 function attributes(tag) {
   const found = {};
   for (const [, name, , double, single, bare] of tag.matchAll(/([\w-]+)(\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]+)))?/g)) {
@@ -331,7 +334,7 @@ export class Browser {
   /** Submits the first form that `pick(form)` accepts. `values` replace its fields. */
   async submit(page, { pick = () => true, values = {}, stopAt } = {}) {
     const form = parseForms(page.html, page.url).find(pick);
-    if (!form) throw new Error(`no such form on ${page.url} (${page.status}):\n${page.html.slice(0, 3000)}\n${this.trail.join('\n')}`);
+    if (!form) throw new Error(`no such form on ${page.url} (${page.status}):\n${readText(page.html)}\n${this.trail.join('\n')}`);
     const fields = new URLSearchParams(form.fields);
     for (const [name, value] of Object.entries(values)) fields.set(name, value);
     if (form.method === 'GET') return this.open(`${form.action.split('?')[0]}?${fields}`, { stopAt });
@@ -359,7 +362,7 @@ export async function signIn(browser, authorizationUrl, { connector = 'real', lo
   const consent = await browser.submit(upstream, { values: { login, password: 'any', acr, ...(amr && { amr }) }, stopAt });
   if (consent.stopped) return consent.url;
   const back = await answerConsent(browser, consent, 'yes', stopAt);
-  if (!back.stopped) throw new Error(`the login did not come back (${back.status} ${back.url}):\n${back.html.slice(0, 3000)}`);
+  if (!back.stopped) throw new Error(`the login did not come back (${back.status} ${back.url}):\n${readText(back.html)}`);
   return back.url;
 }
 

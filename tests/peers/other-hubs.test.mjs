@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
-import { Browser, artifacts, chooseProvider, freePorts, oidcConnector, program, random, startHub } from './harness.mjs';
+import { Browser, artifacts, chooseProvider, freePorts, oidcConnector, program, random, readText, startHub } from './harness.mjs';
 
 const run = promisify(execFile);
 const COUNT = 3;
@@ -123,7 +123,7 @@ ${redis}`],
       const page = await chooseProvider(browser, choice, 'trial');
       const failed = await browser.submit(page, { values: { failure: 'error' } });
       const id = failed.html.match(/data-reference="([0-9A-HJKMNP-TV-Z]{12})"/)?.[1];
-      assert.ok(id, failed.html.slice(0, 3000));
+      assert.ok(id, readText(failed.html));
       return id;
     }
 

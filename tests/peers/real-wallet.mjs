@@ -10,7 +10,7 @@ import { SDJwtVcInstance } from '@sd-jwt/sd-jwt-vc';
 import { DcqlQuery } from 'dcql';
 import * as jose from 'jose';
 import jsQR from 'jsqr';
-import { decodeHtml, parseForms, random } from './harness.mjs';
+import { decodeHtml, parseForms, random, readText } from './harness.mjs';
 import { DOC_TYPE, SD_JWT_CLAIMS, VCT, es256, hasher, mdocContext, mdocElements, newKey, privateJwk } from './wallet-issuer.mjs';
 
 // The hub under test is at http://localhost.
@@ -163,7 +163,7 @@ export class Wallet {
 /** The link of a wallet page. */
 export const findWalletLink = (page) => {
   const link = page.html.match(/href="(openid4vp:[^"]+)"/)?.[1];
-  if (!link) throw new Error(`no link on ${page.url} (${page.status}):\n${page.html.slice(0, 3000)}`);
+  if (!link) throw new Error(`no link on ${page.url} (${page.status}):\n${readText(page.html)}`);
   return decodeHtml(link);
 };
 

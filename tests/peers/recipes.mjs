@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import * as oidc from 'openid-client';
-import { Browser, IDP_CLIENT, IDP_SECRET, artifacts, chooseProvider, freePorts, includesAll, oidcConnector, program, random, root, sha256, skipUnlessAll, startHub } from './harness.mjs';
+import { Browser, IDP_CLIENT, IDP_SECRET, artifacts, chooseProvider, freePorts, includesAll, oidcConnector, program, random, readText, root, sha256, skipUnlessAll, startHub } from './harness.mjs';
 import { startIdp } from './real-idp.mjs';
 
 /** The hub's and the service provider's addresses in every page. */
@@ -83,7 +83,7 @@ export async function startHubForIdp(name, { ports: [port, privatePort], connect
       if (!page.stopped) page = await chooseProvider(browser, page, connector, sp.redirectUri);
       const asked = !page.stopped;
       if (asked) page = await authenticate(browser, page, sp.redirectUri);
-      assert.ok(page.stopped, `no return to the service: ${page.status} ${page.url}\n${page.html.slice(0, 4000)}\n${browser.trail.join('\n')}\n${hub.log().slice(-3000)}`);
+      assert.ok(page.stopped, `no return to the service: ${page.status} ${page.url}\n${readText(page.html)}\n${browser.trail.join('\n')}\n${hub.log().slice(-3000)}`);
       const tokens = await oidc.authorizationCodeGrant(client, new URL(page.url), { pkceCodeVerifier: verifier, expectedState: state, expectedNonce: nonce });
       const claims = tokens.claims();
       return { asked, claims, person: await oidc.fetchUserInfo(client, tokens.access_token, claims.sub), idToken: tokens.id_token };

@@ -8,7 +8,7 @@ import path from 'node:path';
 import { after, before, beforeEach, test } from 'node:test';
 import * as oidc from 'openid-client';
 import { SCOPE, discoverHub, buildAuthorizationRequest } from './federation.mjs';
-import { Browser, IDP_CLIENT, IDP_SECRET, answerConsent, chooseProvider, freePorts, oidcConnector, program, random, startHub } from './harness.mjs';
+import { Browser, IDP_CLIENT, IDP_SECRET, answerConsent, chooseProvider, freePorts, oidcConnector, program, random, readText, startHub } from './harness.mjs';
 import { startIdp } from './real-idp.mjs';
 
 const TOKEN = random(24);
@@ -115,7 +115,7 @@ async function identify() {
 /** Asserts that a login ends on the error page with this code, and that the page reveals nothing about the register. */
 async function assertErrorPage(code, status = undefined) {
   const { page } = await identify();
-  assert.ok(page.html.includes(code), `${code} is not on the page:\n${page.html.slice(0, 2000)}`);
+  assert.ok(page.html.includes(code), `${code} is not on the page:\n${readText(page.html)}`);
   if (status) assert.equal(page.status, status);
   assert.ok(!page.html.includes('localhost:' + registerPort) && !page.html.includes('DUBOIS'));
 }

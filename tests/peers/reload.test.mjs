@@ -5,7 +5,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { discoverHub, buildAuthorizationRequest, startFederation } from './federation.mjs';
-import { answerConsent, Browser, chooseProvider, freePorts, IDP_CLIENT, IDP_SECRET, oidcConnector, program, root, startDemo, writeConnector, waitUntil } from './harness.mjs';
+import { answerConsent, Browser, chooseProvider, freePorts, IDP_CLIENT, IDP_SECRET, oidcConnector, program, readText, root, startDemo, writeConnector, waitUntil } from './harness.mjs';
 import { startIdp } from './real-idp.mjs';
 
 let fed, client;
@@ -97,7 +97,7 @@ test('a newcomer copies the template while the demo runs, signs in with a provid
     assert.ok(upstream.url.startsWith(idp.issuer), upstream.url);
     const consent = await browser.submit(upstream, { values: { login: 'angela', password: 'any', acr: 'eidas1' } });
     const done = await answerConsent(browser, consent, 'yes');
-    assert.ok(done.url.startsWith(demo.url) && done.html.includes('DUBOIS'), `${done.url}: ${done.html.slice(0, 2000)}`);
+    assert.ok(done.url.startsWith(demo.url) && done.html.includes('DUBOIS'), `${done.url}: ${readText(done.html)}`);
     rmSync(path.join(folder, 'connectors/mine.toml'));
     await waitUntil(async () => !(await offers()), 'its end');
   } finally {
