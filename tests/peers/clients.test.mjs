@@ -40,7 +40,7 @@ internal_hosts = ["127.0.0.1"]`,
       extra: `secrets = [
   { sha256 = "${hash(SECRET)}", ${dates(-7200, 3600)} },
   { sha256 = "${hash(NEXT_SECRET)}", ${dates(-60, 7200)} },
-  { sha256 = "${hash('an older secret, of 32 characters or more')}", ${dates(-7200, -60)} },
+  { sha256 = "${hash('an older secret, of 32 characters or more')}", ${dates(-7200, -120)} },
 ]`,
     },
   });
