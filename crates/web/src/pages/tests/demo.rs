@@ -11,7 +11,7 @@ fn every_authentication_method_has_a_name_beside_its_value() {
         assert!(!labels.contains(&None), "{locale}");
         assert_eq!(locale.method_label("passerelle"), None, "{locale}");
     }
-    for RenderedPage { locale, name, html } in every_page() {
+    for RenderedPage { locale, name, html } in EVERY_PAGE.iter() {
         let label = |id| locale.method_label(id).unwrap();
         match name.as_str() {
             "sandbox" => {
@@ -35,7 +35,7 @@ fn every_authentication_method_has_a_name_beside_its_value() {
 #[test]
 fn each_demo_page_says_what_to_look_at_next_and_names_a_page_that_exists() {
     let mut found = 0;
-    for RenderedPage { locale, name, html } in every_page() {
+    for RenderedPage { locale, name, html } in EVERY_PAGE.iter() {
         if !name.starts_with("demo-") && name != "sandbox" {
             continue;
         }
@@ -52,7 +52,7 @@ fn each_demo_page_says_what_to_look_at_next_and_names_a_page_that_exists() {
 
 #[test]
 fn a_page_after_a_sign_out_claims_no_more_than_the_service_knows() {
-    for RenderedPage { locale, name, html } in every_page() {
+    for RenderedPage { locale, name, html } in EVERY_PAGE.iter() {
         let known = ["demo-out-hub", "demo-out-provider"].map(|key| locale.text(key));
         match name.as_str() {
             "demo-signed-out" => assert!(known.iter().all(|text| html.contains(text)), "{html}"),
