@@ -16,7 +16,7 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use passerelle_connector::{ConfiguredConnector, SandboxMode};
 use passerelle_egress::http_client_pool::HttpClientPool;
-use passerelle_jose::UpstreamKeys;
+use passerelle_jose::RelyingPartyKeys;
 use passerelle_protocol::env::Env;
 use passerelle_settings::{Environment, FieldDiagnostic};
 use tokio::time::Instant;
@@ -112,7 +112,7 @@ fn main() {
     let context = passerelle_connector::ConnectorContext {
         env: Env::system(),
         metrics: None,
-        upstream_keys: Arc::new(ArcSwap::from_pointee(UpstreamKeys::empty())),
+        upstream_keys: Arc::new(ArcSwap::from_pointee(RelyingPartyKeys::empty())),
         sandbox: SandboxMode::Off,
         http_clients: HttpClientPool::default(),
         store: passerelle_store::LateStore::default(),

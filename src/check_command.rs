@@ -109,7 +109,7 @@ pub fn check_config(folder: &Path, options: CheckOptions) -> CommandResult {
         }
         Ok(_) | Err(_) => Vec::new(),
     };
-    let loaded = loaded.and_then(|loaded| reject_unbuildable(loaded, &env));
+    let loaded = loaded.and_then(|loaded| reject_unbuildable_connectors(loaded, &env));
     if json {
         let report = passerelle_config::ConfigReport::new(&loaded, env.now());
         let is_valid = report.valid && start_errors.is_empty();
@@ -151,7 +151,10 @@ pub fn check_config(folder: &Path, options: CheckOptions) -> CommandResult {
 }
 
 /// Rejects a configuration with a connector that can't be built, as a reload rejects its file.
-fn reject_unbuildable(loaded: LoadedConfig, env: &Env) -> Result<LoadedConfig, Vec<Diagnostic>> {
+fn reject_unbuildable_connectors(
+    loaded: LoadedConfig,
+    env: &Env,
+) -> Result<LoadedConfig, Vec<Diagnostic>> {
     let mut problems =
         passerelle_server::unbuildable_connectors::find_unbuildable_connectors(&loaded, env);
     if problems.is_empty() {

@@ -8,7 +8,7 @@ const MAX_LINES: usize = 500;
 
 /// Files that read better whole, each with its reason.
 const LONG_FILES: &[(&str, &str)] = &[(
-    "crates/config/src/watching/reloadable_files/file_set.rs",
+    "crates/config/src/reload/reloadable_files/file_set.rs",
     "one scan: the files of a folder, those that they name, and a folder that can't be read",
 )];
 

@@ -11,7 +11,7 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
-use passerelle_config::model::ProcessConfig;
+use passerelle_config::model::ConfinementConfig;
 use passerelle_server::confinement::{ProcessNeeds, apply_protections, forbid_executable_mappings};
 #[cfg(feature = "pkcs11")]
 use passerelle_testkit::softhsm::{installed_module, skip_without_softhsm};
@@ -52,7 +52,8 @@ fn confined(test: &str) -> Option<PathBuf> {
         return None;
     };
     let needs = ProcessNeeds::default();
-    let mut findings = apply_protections(&ProcessConfig::default(), &[folder.join("state")], needs);
+    let mut findings =
+        apply_protections(&ConfinementConfig::default(), &[folder.join("state")], needs);
     // The harness has a thread, and `serve` has none.
     findings.retain(|finding| !finding.message.contains("threads were started before"));
     assert_eq!(findings, [], "this kernel can't show it");
@@ -195,7 +196,8 @@ fn a_hub_with_a_redis_at_a_unix_socket_reaches_it() {
         return;
     };
     let needs = ProcessNeeds { unix_sockets: true };
-    let _findings = apply_protections(&ProcessConfig::default(), &[folder.join("state")], needs);
+    let _findings =
+        apply_protections(&ConfinementConfig::default(), &[folder.join("state")], needs);
     UnixStream::connect(folder.join("daemon.sock")).unwrap();
     drop(daemon);
 }

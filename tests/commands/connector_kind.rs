@@ -22,7 +22,7 @@ use passerelle_federation::login::upstream::{
     Authentication, AuthorizationRedirect, CallbackParams, LoginAttempt,
     UpstreamAuthorizationRequest,
 };
-use passerelle_jose::UpstreamKeys;
+use passerelle_jose::RelyingPartyKeys;
 use passerelle_protocol::acr::Level;
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::env::Env;
@@ -170,7 +170,7 @@ fn load(folder: &TempDir) -> Result<LoadedConfig, Vec<Diagnostic>> {
 fn build(configured: &ConfiguredConnector) -> Arc<dyn Connector> {
     let context = ConnectorContext {
         env: Env::system(),
-        upstream_keys: Arc::new(ArcSwap::from_pointee(UpstreamKeys::empty())),
+        upstream_keys: Arc::new(ArcSwap::from_pointee(RelyingPartyKeys::empty())),
         sandbox: SandboxMode::Off,
         http_clients: HttpClientPool::default(),
         metrics: None,

@@ -24,10 +24,10 @@ pub mod kinds;
 mod loaded;
 mod markdown_reference;
 pub mod model;
+mod reload;
 mod report;
 mod schema;
 mod validation;
-mod watching;
 
 #[cfg(test)]
 pub(crate) mod tests;
@@ -35,11 +35,13 @@ pub(crate) mod tests;
 pub use loaded::{LoadedConfig, load_config, load_usable_config};
 pub use markdown_reference::reference_markdown;
 pub use model::{ServiceProviderFile, Settings};
+pub use reload::reloadable_files::ReloadableFiles;
+pub use reload::{changes, config_digest, reloadable_files, settings_file};
 pub use report::{ConfigReport, render_check_output};
 pub use schema::{schemas, write_schemas};
 pub use validation::data_providers::CheckedDataProvider;
 pub use validation::pkcs11::Pkcs11Access;
-pub use validation::private_keys::PrivateKeyAccess;
+pub use validation::private_key_access::PrivateKeyAccess;
 pub use validation::service_providers::CheckedServiceProvider;
 pub use validation::subject_keys::SubjectKeysByVersion;
 pub use validation::traces::TraceHeaders;
@@ -47,5 +49,3 @@ pub use validation::vault_transit::VaultTransitAccess;
 pub use validation::{
     check_context, command_settings, connectors, data_providers, scopes, service_providers,
 };
-pub use watching::reloadable_files::ReloadableFiles;
-pub use watching::{changes, config_digest, reloadable_files, settings_file};

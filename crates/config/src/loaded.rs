@@ -15,11 +15,12 @@ pub use self::startup::load_usable_config;
 use self::startup::settings_file;
 use super::kinds::{KindTables, Kinds};
 use super::model::{RegisterConfig, ServiceProviderFile, Settings};
+use super::reload::reloadable_files::{self, ReloadableFiles};
 use super::schema::settings_schema;
 use super::validation::certificate_expiry::{CertificateExpiry, certificate_expiries};
 use super::validation::data_providers::CheckedDataProvider;
 use super::validation::declarations::Declarations;
-use super::validation::private_keys::PrivateKeyAccess;
+use super::validation::private_key_access::PrivateKeyAccess;
 use super::validation::service_providers::{self, CheckedServiceProvider, HubSettings};
 use super::validation::subject_keys::SubjectKeysByVersion;
 use super::validation::traces::TraceHeaders;
@@ -27,7 +28,6 @@ use super::validation::{
     connector_diagnostics, connectors, consistency, email_domains, ignored_files,
     insecure_settings, scopes, settings,
 };
-use super::watching::reloadable_files::{self, ReloadableFiles};
 use passerelle_admin::operator_accounts::PrivateListenerAccess;
 use passerelle_connector::kind_settings::{SupportedKinds, connector_schema};
 use passerelle_connector::{ConfiguredConnector, SandboxMode};

@@ -1,13 +1,13 @@
 //! Defines the types of the configuration files, one file for each topic. The JSON Schemas are
 //! generated from them.
 
+mod confinement;
 mod data_provider;
 pub(crate) mod defaults;
 mod key_files;
 mod limits;
 mod metrics;
 mod pkcs11;
-mod process;
 mod quotas;
 mod register;
 mod scopes;
@@ -18,12 +18,12 @@ mod subject_key;
 mod traces;
 mod vault_transit;
 
+pub use confinement::*;
 pub use data_provider::*;
 pub use key_files::*;
 pub use limits::*;
 pub use metrics::*;
 pub use pkcs11::*;
-pub use process::*;
 pub use quotas::*;
 pub use register::*;
 pub use scopes::*;

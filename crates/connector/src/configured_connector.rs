@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::kind_settings::ConfiguredKind;
 use super::{ConnectorFile, IdentityProof};
-use passerelle_federation::ConnectorMetadata;
+use passerelle_federation::ConnectorProfile;
 use passerelle_federation::blocks::Block;
 use passerelle_federation::identity::mapping::Mapping;
 use passerelle_federation::logo::Logo;
@@ -37,12 +37,12 @@ pub struct ConfiguredConnector {
 impl ConfiguredConnector {
     /// Returns the metadata for the rest of the hub.
     #[must_use]
-    pub fn metadata(&self) -> ConnectorMetadata {
+    pub fn metadata(&self) -> ConnectorProfile {
         let file = &self.file;
         let name = Arc::new(file.name.clone());
         let display =
             ProviderDisplay::new(Arc::clone(&name), file.category.clone(), self.logo.clone());
-        ConnectorMetadata {
+        ConnectorProfile {
             name,
             display: Arc::new(display),
             enabled: file.enabled,

@@ -6,8 +6,8 @@
 //! is no `auth_time`: `reauthentication_params` are always sent, and the time of the callback is
 //! used.
 
+mod checks;
 mod diagnose;
-mod rules;
 mod settings;
 
 use std::sync::Arc;

@@ -8,6 +8,7 @@
 //! [`passerelle_egress::safe_http_client`].
 
 mod authorization_request;
+mod checks;
 mod claim_groups;
 mod client_assertion;
 mod code_exchange;
@@ -21,7 +22,6 @@ pub mod logout_token;
 pub mod metadata;
 mod metadata_members;
 mod protected_request;
-mod rules;
 pub mod settings;
 mod signed_response;
 mod upstream;

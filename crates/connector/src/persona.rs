@@ -19,7 +19,7 @@ use url::form_urlencoded::Serializer;
 use super::diagnostic::{CheckDiagnostic, DiagnosisContext};
 use super::error::ConnectorError;
 use super::kind_settings::{ConnectorKind, ConnectorKindFormat, connector_kind};
-use super::one_time_code::OneTimeCodes;
+use super::login_page_codes::LoginPageCodes;
 use super::port::{Connector, ConnectorContext};
 use super::sandbox_form::{SandboxChoiceError, SandboxForm, SandboxOffer, SandboxUser};
 use super::{ConfiguredConnector, ConnectorFile, SandboxMode, code_flow, hub_page};
@@ -75,7 +75,7 @@ pub struct PersonaConnector {
     env: Env,
     personas: Vec<Persona>,
     acr_policy: AcrPolicy,
-    codes: OneTimeCodes<PickedPersona>,
+    codes: LoginPageCodes<PickedPersona>,
 }
 
 /// Choice of a submitted form.
@@ -120,7 +120,7 @@ impl PersonaConnector {
         }
         Ok(Self {
             issuer: format!("urn:passerelle:sandbox:{id}"),
-            codes: OneTimeCodes::new(id, store),
+            codes: LoginPageCodes::new(id, store),
             id: id.clone(),
             env,
             personas: person::read_persons(kind.persons.as_deref())?,

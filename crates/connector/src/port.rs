@@ -19,7 +19,7 @@ use passerelle_federation::login::upstream::{
     Authentication, AuthorizationRedirect, CallbackParams, EndSessionRequest, LoginAttempt,
     UpstreamAuthorizationRequest, UpstreamLogout,
 };
-use passerelle_jose::UpstreamKeys;
+use passerelle_jose::RelyingPartyKeys;
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::env::{Env, Timestamp};
 use passerelle_protocol::ids::Secret;
@@ -160,7 +160,7 @@ pub struct ConnectorContext {
     pub env: Env,
     /// The hub's keys for encrypted responses and client assertions; replaced when keys are
     /// rotated.
-    pub upstream_keys: Arc<ArcSwap<UpstreamKeys>>,
+    pub upstream_keys: Arc<ArcSwap<RelyingPartyKeys>>,
     /// Whether sandboxes may be built.
     pub sandbox: SandboxMode,
     pub http_clients: HttpClientPool,

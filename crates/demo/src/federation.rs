@@ -12,7 +12,7 @@ use super::data_provider::{DataProviderRegistration, RECORD_PATH};
 use super::files::DemoFiles;
 use super::names;
 use super::service_provider::{ConsoleAccess, HubRegistration, ServiceProviderSettings};
-use passerelle_jose::UpstreamKeys;
+use passerelle_jose::RelyingPartyKeys;
 use passerelle_protocol::acr::Platform;
 use passerelle_protocol::alg::SigningAlg;
 use passerelle_protocol::env::Env;
@@ -134,7 +134,7 @@ impl DemoPlatform {
         &self,
         private: SocketAddr,
         service_provider: &str,
-        keys: &UpstreamKeys,
+        keys: &RelyingPartyKeys,
         env: &Env,
     ) -> Result<DemoFiles, DemoStartError> {
         let (_, suffix) = self.platform_names();
@@ -338,7 +338,7 @@ insecure_http = true
 /// Returns the settings of the service provider.
 pub fn service_provider_settings(
     address: &str,
-    keys: Arc<UpstreamKeys>,
+    keys: Arc<RelyingPartyKeys>,
     standard: &DemoPlatform,
     high: &DemoPlatform,
 ) -> ServiceProviderSettings {

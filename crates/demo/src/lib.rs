@@ -32,7 +32,7 @@ use connectors::IDENTITY_PROVIDERS;
 use data_provider::DemoDataProvider;
 use federation::{ADMIN_TOKEN, DemoPlatform, PlatformOrigins};
 use files::DemoFiles;
-use passerelle_jose::{Keyring, KeyringError, UpstreamKeys};
+use passerelle_jose::{Keyring, KeyringError, RelyingPartyKeys};
 use passerelle_protocol::acr::Platform;
 use passerelle_protocol::env::Env;
 use passerelle_server::{BuildError, HubKeys, HubServer, ProgramDeps, RunningHub};
@@ -169,7 +169,7 @@ impl Demo {
     pub fn start(listen: IpAddr, port: u16, env: &Env) -> Result<Self, DemoStartError> {
         let listeners = Listeners::bind(listen, port)?;
         let service_provider = local_origin(&listeners.service_provider)?;
-        let keys = Arc::new(UpstreamKeys::ephemeral(env.now())?);
+        let keys = Arc::new(RelyingPartyKeys::ephemeral(env.now())?);
         let wallet_address = local_origin(&listeners.wallet)?;
         let hubs = [&listeners.standard.hub, &listeners.high.hub].map(local_origin);
         let hubs = hubs.into_iter().collect::<io::Result<_>>()?;
@@ -230,7 +230,7 @@ fn start_platform(
     side: DemoPlatform,
     listeners: PlatformListeners,
     service_provider: &str,
-    keys: &UpstreamKeys,
+    keys: &RelyingPartyKeys,
     env: &Env,
 ) -> Result<StartedPlatform, DemoStartError> {
     let mut hubs = Vec::new();
@@ -240,14 +240,17 @@ fn start_platform(
     {
         let files = side.identity_provider_files(provider, address, service_provider)?;
         // It has no upstream, and RSA keys are slow to generate.
-        let program = HubServer::build(&files.load()?, program_deps(UpstreamKeys::empty(), env)?)?;
+        let program =
+            HubServer::build(&files.load()?, program_deps(RelyingPartyKeys::empty(), env)?)?;
         hubs.push((program.start(listener, None)?, files));
     }
     // Operator commands find the private listener by this address.
     let private = SocketAddr::from((Ipv4Addr::LOCALHOST, listeners.private.local_addr()?.port()));
     let files = side.hub_files(private, service_provider, keys, env)?;
-    let program =
-        HubServer::build(&files.load()?, program_deps(UpstreamKeys::ephemeral(env.now())?, env)?)?;
+    let program = HubServer::build(
+        &files.load()?,
+        program_deps(RelyingPartyKeys::ephemeral(env.now())?, env)?,
+    )?;
     let folder = files.path().to_owned();
     let admin_token = folder.join(ADMIN_TOKEN);
     hubs.push((program.start(listeners.hub, Some(listeners.private))?, files));
@@ -270,7 +273,7 @@ fn spawn_server(server: Server) -> ServerHandle {
     handle
 }
 
-fn program_deps(upstream: UpstreamKeys, env: &Env) -> Result<ProgramDeps, DemoStartError> {
+fn program_deps(upstream: RelyingPartyKeys, env: &Env) -> Result<ProgramDeps, DemoStartError> {
     Ok(ProgramDeps {
         env: env.clone(),
         keys: HubKeys::Given { ring: Keyring::ephemeral(env.now())?, upstream },

@@ -22,7 +22,7 @@ fn standard_hub() -> LoadedConfig {
     let (side, env) = standard_platform();
     let private = SocketAddr::from((Ipv4Addr::LOCALHOST, 9501));
     let files =
-        side.hub_files(private, "http://localhost:9520", &UpstreamKeys::empty(), &env).unwrap();
+        side.hub_files(private, "http://localhost:9520", &RelyingPartyKeys::empty(), &env).unwrap();
     files.load().unwrap()
 }
 

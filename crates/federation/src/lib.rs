@@ -21,7 +21,7 @@ mod claim_release;
 mod client;
 pub mod client_assertions;
 pub mod client_keys;
-mod connector_metadata;
+mod connector_profile;
 pub mod connector_rules;
 mod current_federation;
 pub mod dated_secret;
@@ -65,7 +65,7 @@ pub use client::{
     ClientAuthentication, DataProvider, IntrospectionResponseFormat, KeyOwner, LogoutEndpoint,
     RefreshTokenRules, ServiceProvider, TokenBinding,
 };
-pub use connector_metadata::{ConnectorMetadata, Levels};
+pub use connector_profile::{ConnectorProfile, Levels};
 pub use current_federation::CurrentFederation;
 pub use registered_clients::RegisteredClients;
 
@@ -76,7 +76,7 @@ pub struct Federation {
     /// Dynamically registered clients.
     registered: Arc<BTreeMap<ClientId, Arc<ServiceProvider>>>,
     data_providers: BTreeMap<ClientId, Arc<DataProvider>>,
-    connectors: BTreeMap<ConnectorId, Arc<ConnectorMetadata>>,
+    connectors: BTreeMap<ConnectorId, Arc<ConnectorProfile>>,
     /// The connectors, sorted by name.
     sorted_connectors: Arc<SortedProviders>,
     /// The scope table under federation rules.
@@ -173,13 +173,13 @@ impl Federation {
     #[must_use]
     pub fn with_connectors(
         self,
-        connectors: impl IntoIterator<Item = (ConnectorId, Arc<ConnectorMetadata>)>,
+        connectors: impl IntoIterator<Item = (ConnectorId, Arc<ConnectorProfile>)>,
     ) -> Self {
         let connectors: BTreeMap<_, _> = connectors.into_iter().collect();
         let sorted_connectors = SortedProviders::new(
             connectors
                 .iter()
-                .map(|(id, metadata): (_, &Arc<ConnectorMetadata>)| (id, &*metadata.display)),
+                .map(|(id, metadata): (_, &Arc<ConnectorProfile>)| (id, &*metadata.display)),
         );
         Self { connectors, sorted_connectors: Arc::new(sorted_connectors), ..self }
     }
@@ -228,13 +228,13 @@ impl Federation {
 
     /// Returns a connector by its id, enabled or not.
     #[must_use]
-    pub fn connector(&self, id: &ConnectorId) -> Option<&Arc<ConnectorMetadata>> {
+    pub fn connector(&self, id: &ConnectorId) -> Option<&Arc<ConnectorProfile>> {
         self.connectors.get(id)
     }
 
     /// Returns every connector by its id, enabled or not.
     #[must_use]
-    pub const fn connectors(&self) -> &BTreeMap<ConnectorId, Arc<ConnectorMetadata>> {
+    pub const fn connectors(&self) -> &BTreeMap<ConnectorId, Arc<ConnectorProfile>> {
         &self.connectors
     }
 

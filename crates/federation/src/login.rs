@@ -29,6 +29,7 @@ macro_rules! redacted_debug {
 }
 
 mod awaiting_callback;
+mod changed_registration;
 mod choosing;
 mod completed;
 mod consenting;
@@ -40,7 +41,6 @@ mod preparing_redirect;
 mod step;
 pub mod upstream;
 mod verifying;
-mod withdrawn_registration;
 
 use std::sync::Arc;
 

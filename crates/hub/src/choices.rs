@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use super::registry::Connectors;
 use passerelle_egress::circuit_breaker::CircuitState;
-use passerelle_federation::ConnectorMetadata;
+use passerelle_federation::ConnectorProfile;
 use passerelle_federation::assurance::{AcrCheck, AuthenticationRequirement};
 use passerelle_federation::connector_rules::ConnectorOrder;
 use passerelle_federation::logo::Logo;
@@ -44,7 +44,7 @@ impl Connectors {
         client_id: &ClientId,
         demand: AuthenticationRequirement,
         language: &str,
-        is_wanted: impl Fn(&ConnectorId, &ConnectorMetadata) -> bool,
+        is_wanted: impl Fn(&ConnectorId, &ConnectorProfile) -> bool,
     ) -> Vec<ChoiceEntry> {
         let federation = self.federation.load();
         let service = federation.active_service_provider(client_id);
@@ -55,7 +55,7 @@ impl Connectors {
             .filter_map(|id| Some((id, federation.connector(id)?)))
             .filter(|(id, metadata)| is_wanted(id, metadata));
         let snapshot = self.gate_snapshot();
-        let entry = |(id, metadata): (&ConnectorId, &Arc<ConnectorMetadata>)| {
+        let entry = |(id, metadata): (&ConnectorId, &Arc<ConnectorProfile>)| {
             let circuit = self.circuit_state(id);
             let unavailable = snapshot
                 .permit_connector(client_id, service, id, metadata)

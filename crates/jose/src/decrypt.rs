@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use super::decryption_key::{DecryptionError, DecryptionKey};
 use super::jwe::{GCM_IV_BYTES, GCM_TAG_BYTES};
 use super::key_device::KeyDeviceError;
-use super::upstream_keys::UpstreamKeys;
+use super::relying_party_keys::RelyingPartyKeys;
 use super::verify::MAX_JWT_BYTES;
 use passerelle_protocol::alg::{ContentEncryption, EncryptionAlg};
 use passerelle_protocol::digest;
@@ -70,7 +70,7 @@ pub enum JweDecryptError {
 pub async fn decrypt_jwe(
     compact: &str,
     algorithms: JweAlgorithms,
-    keys: &UpstreamKeys,
+    keys: &RelyingPartyKeys,
     now: Timestamp,
 ) -> Result<Secret<String>, JweDecryptError> {
     let JweAlgorithms { alg, enc } = algorithms;
@@ -136,7 +136,7 @@ pub(super) fn parse_header(
 fn select_key<'k>(
     header: &Map<String, Value>,
     alg: EncryptionAlg,
-    keys: &'k UpstreamKeys,
+    keys: &'k RelyingPartyKeys,
     now: Timestamp,
 ) -> Result<&'k DecryptionKey, JweDecryptError> {
     match header.get("kid") {

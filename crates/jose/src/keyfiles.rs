@@ -34,7 +34,7 @@ use self::temporary_file::TemporaryFile;
 use super::decryption_key::DecryptionKey;
 use super::key_type::KeyType;
 use super::keyring::{KeyState, Keyring, KeyringError};
-use super::upstream_keys::{PUBLICATION_DELAY, UpstreamKeys};
+use super::relying_party_keys::{PUBLICATION_DELAY, RelyingPartyKeys};
 use passerelle_protocol::alg::SigningAlg;
 use passerelle_protocol::atomic_file::parent_folder;
 use passerelle_protocol::env::{Env, Timestamp};
@@ -96,11 +96,11 @@ fn load_keyring_for(
 pub fn load_upstream_keys<'a>(
     source: impl Into<KeyFolder<'a>>,
     now: Timestamp,
-) -> Result<UpstreamKeys, KeyFileError> {
+) -> Result<RelyingPartyKeys, KeyFileError> {
     let source = source.into();
     let assertion = load_keyring_for(&source, KeyPurpose::Assertion, now)?;
     let path = KeyPurpose::Encryption.folder(source.folder);
-    UpstreamKeys::new(read_keys(&path, &source)?, assertion)
+    RelyingPartyKeys::new(read_keys(&path, &source)?, assertion)
         .map_err(|key_type| KeyFileError::NoDecryption { path, key_type })
 }
 
@@ -202,7 +202,7 @@ pub fn list_keys<'a>(
     let assertion =
         Keyring::new_unchecked(read_keys_if_exists(&KeyPurpose::Assertion.folder(dir), &source)?);
     let decryption = read_keys_if_exists(&KeyPurpose::Encryption.folder(dir), &source)?;
-    Ok(key_rows(&tokens, &UpstreamKeys::new_unchecked(decryption, assertion), now))
+    Ok(key_rows(&tokens, &RelyingPartyKeys::new_unchecked(decryption, assertion), now))
 }
 
 /// Counts the unencrypted private keys in the files of a folder.

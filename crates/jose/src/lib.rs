@@ -36,18 +36,18 @@ pub mod logout_token;
 #[cfg(feature = "pkcs11")]
 pub mod pkcs11;
 pub mod pkcs11_uri;
+pub mod relying_party_keys;
 pub mod response_key;
 mod signing_key;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 pub mod transit_key_uri;
 pub mod untrusted_certificate;
-pub mod upstream_keys;
 pub mod vault_transit;
 pub mod verify;
 
 pub use client_keys::ClientKeys;
 pub use jwt_signer::{Signer, SigningError};
 pub use keyring::{KeyState, Keyring, KeyringError};
+pub use relying_party_keys::RelyingPartyKeys;
 pub use signing_key::{KeyError, PrivateJwk, SignatureError, SigningKey, generate_ephemeral};
-pub use upstream_keys::UpstreamKeys;

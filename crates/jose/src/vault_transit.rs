@@ -7,7 +7,7 @@ mod backend;
 mod client;
 mod generate;
 mod options;
-mod token;
+mod token_file;
 
 pub use self::backend::VaultTransitDevice;
 pub use self::generate::TransitKeyGenerator;

@@ -17,11 +17,11 @@
     )
 )]
 
+mod checks;
 mod counted_attempt;
 pub mod directory;
 mod failed_bind_limiter;
 mod password_attempts;
-mod rules;
 mod settings;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
@@ -50,7 +50,7 @@ use passerelle_connector::hub_page::{
 use passerelle_connector::kind_settings::{
     ConnectorKind, ConnectorKindFormat, acr_policy_from_file, connector_kind,
 };
-use passerelle_connector::one_time_code::OneTimeCodes;
+use passerelle_connector::login_page_codes::LoginPageCodes;
 use passerelle_connector::port::{Connector, ConnectorContext};
 use passerelle_connector::unusable_settings::missing_secret;
 use passerelle_connector::{ConfiguredConnector, code_flow};
@@ -104,7 +104,7 @@ pub struct LdapConnector {
     acr_policy: AcrPolicy,
     failed_binds: FailedBindLimiter,
     attempts_per_login: PasswordAttempts,
-    codes: OneTimeCodes<VerifiedBind>,
+    codes: LoginPageCodes<VerifiedBind>,
 }
 
 /// Result of a successful bind, stored under a one-time code.
@@ -133,7 +133,7 @@ impl LdapConnector {
         let id = configured.id.clone();
         Ok(Self {
             issuer: format!("urn:passerelle:ldap:{id}"),
-            codes: OneTimeCodes::new(&id, context.store),
+            codes: LoginPageCodes::new(&id, context.store),
             id,
             settings: kind.clone(),
             metrics: context.metrics,
@@ -301,7 +301,7 @@ impl LdapConnector {
 
     /// Returns the outcome of an attempt that failed, and refunds the counters for which it is no
     /// wrong password.
-    fn reject(
+    fn settle_failed_attempt(
         &self,
         credentials: &PasswordCredentials,
         counted: CountedAttempt<'_>,
@@ -354,7 +354,7 @@ impl LdapConnector {
                 let notice = self.notice_for_state(state)?;
                 self.accept(&entry, notice, &credentials.state).await
             }
-            Ok(None) => self.reject(credentials, counted),
+            Ok(None) => self.settle_failed_attempt(credentials, counted),
             Err(PasswordCheckError::RateLimited(wait)) => {
                 self.failed_binds.refund(&counted.bind);
                 Ok(PasswordOutcome::RateLimited(wait))

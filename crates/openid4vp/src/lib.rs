@@ -15,6 +15,7 @@
 )]
 
 pub mod cbor;
+mod checks;
 pub mod claims_path;
 pub mod credential;
 mod credential_query;
@@ -29,7 +30,6 @@ pub mod presentation;
 pub mod presentation_error;
 pub mod presentation_request;
 mod request_object;
-mod rules;
 pub mod sd_jwt;
 mod settings;
 pub mod signature;
@@ -56,7 +56,7 @@ use passerelle_connector::diagnostic::{CheckDiagnostic, DiagnosisContext, Sample
 use passerelle_connector::error::ConnectorError;
 use passerelle_connector::http_clients::HttpClientOptions;
 use passerelle_connector::kind_settings::{ConnectorKind, ConnectorKindFormat, connector_kind};
-use passerelle_connector::one_time_code::OneTimeCodes;
+use passerelle_connector::login_page_codes::LoginPageCodes;
 use passerelle_connector::port::{Connector, ConnectorContext};
 use passerelle_connector::unusable_settings::missing_secret;
 use passerelle_connector::{ConfiguredConnector, ConnectorFile, code_flow, hub_page};
@@ -119,7 +119,7 @@ pub struct WalletConnector {
     requests: PresentationRequests,
     signer: RequestSigner,
     verifier: CredentialVerifier,
-    codes: OneTimeCodes<PresentedCredential>,
+    codes: LoginPageCodes<PresentedCredential>,
     wallets: Vec<settings::WalletSettings>,
     digital_credentials_api: bool,
     cross_device: bool,
@@ -159,7 +159,7 @@ impl WalletConnector {
             ),
             signer: RequestSigner::new(kind, certificate_signer(kind, configured)?, &verifier)?,
             verifier,
-            codes: OneTimeCodes::new(&id, context.store),
+            codes: LoginPageCodes::new(&id, context.store),
             wallets: kind.wallets.clone(),
             digital_credentials_api: kind.digital_credentials_api,
             cross_device: kind.cross_device,

@@ -69,7 +69,7 @@ pub mod introspection;
 pub mod json;
 pub mod logout;
 pub mod params;
-pub mod percent_encoding;
+pub mod path_normalization;
 pub mod pkce;
 pub mod redirect_uri;
 pub mod refresh;

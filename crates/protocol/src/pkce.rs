@@ -1,7 +1,7 @@
 //! Proof Key for Code Exchange (RFC 7636), S256 only: `plain` does not protect against an attacker
 //! who reads the request.
 
-use super::percent_encoding::is_unreserved;
+use super::path_normalization::is_unreserved;
 use crate::digest;
 
 /// Returns true for 43 base64url characters, the form of an S256 challenge (RFC 7636 §4.2).

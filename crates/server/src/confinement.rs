@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use super::build_error::join_lines;
 use passerelle_audit::settings::AuditSink;
 use passerelle_config::LoadedConfig;
-use passerelle_config::model::{ConfinementMode, ProcessConfig};
+use passerelle_config::model::{ConfinementConfig, ConfinementMode};
 use passerelle_protocol::atomic_file::{create_private_folder, parent_folder};
 use passerelle_store::kind::StoreSettings;
 use passerelle_telemetry::CheckFinding;
@@ -83,7 +83,7 @@ pub fn forbid_executable_mappings() -> Result<(), CheckFinding> {
 /// Applies every protection that the settings demand, and returns those that are missing.
 #[must_use]
 pub fn apply_protections(
-    config: &ProcessConfig,
+    config: &ConfinementConfig,
     writable: &[PathBuf],
     needs: ProcessNeeds,
 ) -> Vec<CheckFinding> {

@@ -4,11 +4,11 @@
 //! Every decision comes from the functions that the running hub calls. Does not contain rules of
 //! its own.
 
-mod values;
+mod acr_values;
 
 use std::fmt;
 
-pub use self::values::ExplainedAcr;
+pub use self::acr_values::ExplainedAcr;
 use passerelle_config::LoadedConfig;
 use passerelle_federation::assurance::acr::{self, AcrPolicy, LevelError};
 use passerelle_federation::assurance::{AcrCheck, AuthenticationRequirement};
@@ -210,7 +210,7 @@ fn evaluate_levels(
             "" => SentLevel::Disabled,
             _ => SentLevel::AcrValues(sent),
         },
-        values: values::explain_values(&request, policy),
+        values: acr_values::explain_values(&request, policy),
         answers: listed.chain(unlisted).collect(),
         sessions: Level::ALL.into_iter().filter(is_in_range).map(reuse).collect(),
         reauthenticates: permitted.reauthenticates,
@@ -285,7 +285,7 @@ impl LevelFlow {
             SentLevel::SandboxLevel(level) => format!("to the sandbox's page: level={level}"),
         };
         writeln!(f, "- sent {sent}")?;
-        values::write_values(&self.values, f)?;
+        acr_values::write_values(&self.values, f)?;
         let sees =
             if self.values.is_empty() { "the service provider sees acr" } else { "the level is" };
         for (returned, outcome) in &self.answers {

@@ -18,7 +18,7 @@ use passerelle_jose::key_device::{DeviceKeyGenerator, KeyDevice, KeyDeviceError}
 use passerelle_jose::key_passphrase::KeyPassphrase;
 use passerelle_jose::keyfiles::{KeyFolder, KeyPurpose, NewDeviceKeys};
 use passerelle_jose::vault_transit::{TransitKeyGenerator, TransitOptions, VaultTransitDevice};
-use passerelle_jose::{Keyring, SignatureError, SigningKey, UpstreamKeys};
+use passerelle_jose::{Keyring, RelyingPartyKeys, SignatureError, SigningKey};
 use passerelle_protocol::env::Timestamp;
 use passerelle_telemetry::{CheckFinding, Metrics};
 
@@ -82,7 +82,7 @@ impl HubKeyDevices {
     pub(super) fn start_watch(
         &self,
         ring: &Arc<ArcSwap<Keyring>>,
-        upstream: &Arc<ArcSwap<UpstreamKeys>>,
+        upstream: &Arc<ArcSwap<RelyingPartyKeys>>,
         now: impl Fn() -> Timestamp + Clone + 'static,
     ) {
         for OpenDevice { device, .. } in self.devices.iter() {
@@ -110,7 +110,7 @@ impl HubKeyDevices {
 
     /// Returns a finding for each failed device that signs no tokens, because logins that need its
     /// keys fail, and one for each device that may soon fail.
-    pub(super) fn warnings(&self, ring: &Keyring, now: Timestamp) -> Vec<CheckFinding> {
+    pub(super) fn device_findings(&self, ring: &Keyring, now: Timestamp) -> Vec<CheckFinding> {
         let others = self.devices.iter().filter(|open| !open.signs_tokens(ring, now));
         let failures = others.filter_map(|open| open.device.failure());
         let finding = |failure| {
@@ -133,7 +133,7 @@ impl HubKeyDevices {
     pub(super) fn check_keys(
         &self,
         ring: &Keyring,
-        upstream: &UpstreamKeys,
+        upstream: &RelyingPartyKeys,
         now: Timestamp,
     ) -> Vec<BuildError> {
         let check = |open: &OpenDevice| {

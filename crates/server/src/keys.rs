@@ -14,7 +14,7 @@ use passerelle_audit::Audit;
 use passerelle_jose::keyfiles::{self, KeyRow};
 use passerelle_jose::keyring::KeyState;
 use passerelle_jose::verify::VerificationKeys;
-use passerelle_jose::{Keyring, UpstreamKeys};
+use passerelle_jose::{Keyring, RelyingPartyKeys};
 use passerelle_protocol::env::{Env, Timestamp};
 use passerelle_telemetry::CheckFinding;
 
@@ -26,7 +26,7 @@ pub enum HubKeys {
     /// The configured folder, read every 30 seconds.
     FromFolder,
     /// Fixed keys, for the demo and for tests.
-    Given { ring: Keyring, upstream: UpstreamKeys },
+    Given { ring: Keyring, upstream: RelyingPartyKeys },
 }
 
 /// All keys from one reading.
@@ -36,11 +36,11 @@ struct KeySets {
     /// Public half of `ring`, for verifying the hub's own tokens.
     own: VerificationKeys,
     /// Keys for identity providers: client assertions and decryption.
-    upstream: UpstreamKeys,
+    upstream: RelyingPartyKeys,
 }
 
 impl KeySets {
-    fn new(ring: Keyring, upstream: UpstreamKeys, now: Timestamp) -> Result<Self, BuildError> {
+    fn new(ring: Keyring, upstream: RelyingPartyKeys, now: Timestamp) -> Result<Self, BuildError> {
         Ok(Self { own: VerificationKeys::from_jwks(&ring.verification_jwks(now))?, ring, upstream })
     }
 
@@ -59,7 +59,7 @@ impl KeySets {
 pub(super) struct SharedKeys {
     pub ring: Arc<ArcSwap<Keyring>>,
     pub own: Arc<ArcSwap<VerificationKeys>>,
-    pub upstream: Arc<ArcSwap<UpstreamKeys>>,
+    pub upstream: Arc<ArcSwap<RelyingPartyKeys>>,
     /// Why the last reading of the folder failed.
     last_error: Arc<ArcSwapOption<CheckFinding>>,
     /// Requests an immediate reload; `None` for fixed keys.

@@ -25,7 +25,7 @@ use passerelle_federation::{CurrentFederation, Federation};
 use passerelle_grants::client_keys::KeyDirectory;
 use passerelle_hub::blocks::Blocks;
 use passerelle_hub::registry::ConnectorSpec;
-use passerelle_jose::UpstreamKeys;
+use passerelle_jose::RelyingPartyKeys;
 use passerelle_jose::client_certificate::{AuthoritiesError, CertificateAuthorities};
 use passerelle_protocol::acr::Platform;
 use passerelle_protocol::discovery;
@@ -147,7 +147,7 @@ pub(super) fn connector_context(
     keys: Option<&keys::LoadedKeys>,
     metrics: Option<&Arc<Metrics>>,
 ) -> passerelle_connector::ConnectorContext {
-    let none = || Arc::new(ArcSwap::from_pointee(UpstreamKeys::empty()));
+    let none = || Arc::new(ArcSwap::from_pointee(RelyingPartyKeys::empty()));
     passerelle_connector::ConnectorContext {
         env: env.clone(),
         upstream_keys: keys.map_or_else(none, |keys| Arc::clone(&keys.shared.upstream)),

@@ -137,7 +137,7 @@ pub(super) fn build_readiness(sources: ReadinessSources) -> Readiness {
         .with_degradation_check("keys", move || {
             let (ring, now) = (keys.ring.load(), key_env.now());
             let old_keys = find_old_keys(&ring, now);
-            let devices = keys.devices.warnings(&ring, now);
+            let devices = keys.devices.device_findings(&ring, now);
             keys.finding().into_iter().chain(devices).chain(old_keys).collect()
         })
         .with_check("config", move || config.not_ready_reason())

@@ -22,7 +22,6 @@ mod field_digests;
 mod file_check;
 mod file_path;
 mod fluent_file;
-pub mod folder;
 mod kind_table;
 mod other_syntax;
 mod references;
@@ -33,6 +32,7 @@ pub mod secret_rules;
 pub mod secrets;
 pub mod settings_overlay;
 pub mod source_file;
+pub mod toml_folder;
 mod toml_values;
 mod unknown_key;
 

@@ -32,7 +32,7 @@ mod compact_name;
 pub mod compression;
 pub mod counters;
 pub mod encryption;
-mod encryption_rules;
+mod encryption_settings;
 mod error;
 pub mod kind;
 mod late_store;

@@ -12,6 +12,7 @@
 
 mod call_error;
 mod capacity;
+mod checks;
 mod client;
 mod connection_manager;
 mod counters;
@@ -20,7 +21,6 @@ mod insertion;
 mod keyring_check;
 mod outage_log;
 pub mod record;
-mod rules;
 mod scripts;
 mod server_info;
 mod settings;
@@ -49,7 +49,7 @@ use passerelle_protocol::digest;
 use passerelle_protocol::env::{Env, Timestamp};
 use passerelle_telemetry::Metrics;
 
-pub use rules::{KIND, RedisSettings};
+pub use checks::{KIND, RedisSettings};
 pub use settings::{RedisConfig, RedisCredentials, RedisMode};
 
 /// Command that reads a record. Redis treats GETEX as a write, although it changes nothing here: a

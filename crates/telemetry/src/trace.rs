@@ -10,9 +10,9 @@
 
 #[cfg(feature = "otlp")]
 mod recording;
-mod span;
 #[cfg(not(feature = "otlp"))]
-mod uncallable_recording;
+mod recording_stub;
+mod span;
 
 use std::future::Future;
 use std::sync::{Arc, OnceLock};
@@ -23,9 +23,9 @@ use tokio::task::futures::TaskLocalFuture;
 use passerelle_protocol::ids::SupportId;
 use passerelle_protocol::trace_context::{SpanId, TraceContext, TraceId};
 use recording::{SpanKind, SpanRecording, TracerConfig};
-pub use span::Span;
 #[cfg(not(feature = "otlp"))]
-use uncallable_recording as recording;
+use recording_stub as recording;
+pub use span::Span;
 
 tokio::task_local! {
     static CURRENT: TraceScope;

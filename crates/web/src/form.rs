@@ -15,7 +15,7 @@ use futures_util::{Stream, StreamExt};
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::field_value::trim_ows;
 use passerelle_protocol::params::{Params, is_form_urlencoded};
-use passerelle_protocol::percent_encoding::decode_unreserved;
+use passerelle_protocol::path_normalization::decode_unreserved;
 
 /// Bytes of a form body or a query string.
 pub const MAX_PARAMS_BYTES: usize = 64 * 1024;

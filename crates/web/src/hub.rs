@@ -21,7 +21,7 @@ use passerelle_grants::{
     TokenEndpoint,
 };
 use passerelle_hub::{Connectors, Logins, Logouts};
-use passerelle_jose::UpstreamKeys;
+use passerelle_jose::RelyingPartyKeys;
 use passerelle_jose::keyring::Keyring;
 use passerelle_localization::OperatorText;
 use passerelle_protocol::ids::{ClientId, ConnectorId};
@@ -66,7 +66,7 @@ pub struct Hub {
     pub token_diagnostics: TokenDiagnostics,
     pub keyring: Arc<ArcSwap<Keyring>>,
     /// The hub's keys as a client of identity providers.
-    pub upstream_keys: Arc<ArcSwap<UpstreamKeys>>,
+    pub upstream_keys: Arc<ArcSwap<RelyingPartyKeys>>,
     /// How long a retired key is still published: as long as anything it signed may be valid.
     pub key_grace: Duration,
 }

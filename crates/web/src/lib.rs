@@ -38,7 +38,6 @@
 
 mod assets;
 mod authorize;
-mod backchannel_logout;
 pub mod client_address;
 mod client_registration;
 pub mod connection;
@@ -88,6 +87,7 @@ pub mod testing;
 pub mod theme;
 mod token;
 pub mod token_diagnostics;
+mod upstream_backchannel_logout;
 mod userinfo;
 mod wrong_user;
 

@@ -15,7 +15,7 @@ use super::pages::{
 use super::request_context::RequestContext;
 use super::responses::interaction_path;
 use crate::pages::ClaimLabel;
-use passerelle_federation::ConnectorMetadata;
+use passerelle_federation::ConnectorProfile;
 use passerelle_federation::identity::{Claim, ClaimName, Identity};
 use passerelle_federation::login::{self, Consenting};
 use passerelle_hub::{ChoiceEntry, LoginSummary};
@@ -66,7 +66,7 @@ impl<'a> LoginPageContext<'a> {
     /// Returns the choice page's entries for the connectors that `is_wanted` accepts.
     fn choices(
         &self,
-        is_wanted: impl Fn(&ConnectorId, &ConnectorMetadata) -> bool,
+        is_wanted: impl Fn(&ConnectorId, &ConnectorProfile) -> bool,
     ) -> Vec<ChoiceEntry> {
         let LoginSummary { client_id, requirement, .. } = self.summary;
         self.hub.connectors.choices(client_id, *requirement, self.locale.tag(), is_wanted)

@@ -13,9 +13,9 @@ use super::rejection::Rejection;
 use super::request_context::RequestContext;
 use super::route_table::RouteTable;
 use super::{
-    assets, authorize, backchannel_logout, client_registration, diagnostics, email_discovery,
-    introspection, landing, last_choice, login, logout, metadata, oauth_errors, posted_callback,
-    sandbox, sign_in, token, userinfo, wrong_user,
+    assets, authorize, client_registration, diagnostics, email_discovery, introspection, landing,
+    last_choice, login, logout, metadata, oauth_errors, posted_callback, sandbox, sign_in, token,
+    upstream_backchannel_logout, userinfo, wrong_user,
 };
 use passerelle_audit::EventKind;
 use passerelle_protocol::catalogue::ErrorCode;
@@ -84,7 +84,7 @@ fn logouts() -> Vec<Endpoint> {
         logout("/api/v2/session/end/{connector}").get(logout::return_from_idp),
         Endpoint::at(logout::LOGGED_OUT_PATH).get(logout::show_logged_out).traced(),
         Endpoint::at("/api/v2/backchannel-logout/{connector}")
-            .post(backchannel_logout::post_logout_token)
+            .post(upstream_backchannel_logout::post_logout_token)
             .rejected_as(EventKind::LogoutRefused)
             .for_programs(),
     ]

@@ -23,7 +23,7 @@ use passerelle_audit::recent::failures::FailureFilter;
 use passerelle_federation::client_keys::KeySource;
 use passerelle_federation::dated_secret::DatedSecret;
 use passerelle_federation::validity::format_rfc3339;
-use passerelle_federation::{ClientAuthentication, ConnectorMetadata, ServiceProvider};
+use passerelle_federation::{ClientAuthentication, ConnectorProfile, ServiceProvider};
 use passerelle_hub::registry::{BlockRow, ConnectorRow};
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::ids::{ClientId, ConnectorId};
@@ -190,7 +190,7 @@ impl AdminConsole {
     }
 }
 
-fn connector_settings(metadata: &ConnectorMetadata) -> Vec<SettingRow> {
+fn connector_settings(metadata: &ConnectorProfile) -> Vec<SettingRow> {
     let redirects = metadata
         .redirects_per_minute
         .map_or_else(|| "the hub's default".to_owned(), |limit| limit.to_string());

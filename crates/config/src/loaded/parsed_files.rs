@@ -4,12 +4,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::model::{DataProviderFile, ServiceProviderFile, Settings};
+use crate::reload::reloadable_files::CheckedFiles;
 use crate::validation::consistency::{self, ClientDeclaration};
 use crate::validation::data_providers::{self, CheckedDataProvider};
 use crate::validation::declarations::Declarations;
 use crate::validation::service_providers::{self, CheckedServiceProvider, HubSettings};
 use crate::validation::{client_registration, languages, scopes, settings};
-use crate::watching::reloadable_files::CheckedFiles;
 use passerelle_connector::ConfiguredConnector;
 use passerelle_federation::notices;
 use passerelle_localization::MessageFile;

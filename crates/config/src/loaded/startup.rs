@@ -13,12 +13,12 @@ use super::{
     LoadedConfig, assemble, file_warnings, load_config, load_context, reloadable_files, settings,
 };
 use crate::kinds::{KindTables, Kinds};
+use crate::reload::reloadable_files::ReloadableFiles;
+use crate::reload::settings_file::SettingsFile;
 use crate::schema::settings_schema;
 use crate::validation::certificate_expiry::certificate_expiries;
 use crate::validation::declarations::Declarations;
 use crate::validation::scopes::{self, ScopeTables};
-use crate::watching::reloadable_files::ReloadableFiles;
-use crate::watching::settings_file::SettingsFile;
 use passerelle_settings::settings_overlay::apply_environment;
 use passerelle_settings::{
     Diagnostic, Environment, FileCheck, SecretContext, SecretOwner, SourceFile, secret_rules,

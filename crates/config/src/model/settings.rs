@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::confinement::ConfinementConfig;
 use super::defaults;
 use super::key_files::PlainKeyFiles;
 use super::limits::LimitsConfig;
 use super::metrics::MetricLabels;
 use super::pkcs11::Pkcs11Config;
-use super::process::ProcessConfig;
 use super::quotas::QuotasConfig;
 use super::register::RegisterConfig;
 use super::store::StoreConfig;
@@ -164,7 +164,7 @@ pub struct Settings {
     pub audit: AuditConfig,
     /// Restrictions that the process puts on itself.
     #[serde(default)]
-    pub process: ProcessConfig,
+    pub process: ConfinementConfig,
     /// Tracing.
     #[serde(default)]
     pub traces: TracesConfig,

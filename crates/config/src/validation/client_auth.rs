@@ -3,7 +3,7 @@
 //!
 //! Does not read the clock: the dates of a secret are checked when it is used.
 
-use super::{client_assertions, client_certificates};
+use super::{client_assertion_rules, client_certificates};
 use crate::model::ServiceProviderFile;
 use passerelle_federation::ClientAuthentication;
 use passerelle_federation::client_keys::KeySource;
@@ -80,7 +80,7 @@ pub fn authentication(
         }
         (Some(AuthMethod::ClientSecretBasic), _) => ClientAuthentication::SecretBasic(secrets),
         (Some(AuthMethod::PrivateKeyJwt), _) => {
-            ClientAuthentication::PrivateKeyJwt(client_assertions::assertion_rules(file))
+            ClientAuthentication::PrivateKeyJwt(client_assertion_rules::assertion_rules(file))
         }
         (Some(AuthMethod::TlsClientAuth), _) => {
             // The file's check rejects a file without a name, which no certificate has.
@@ -135,7 +135,7 @@ pub fn check_auth_method(check: &mut FileCheck<'_>, file: &ServiceProviderFile, 
                 );
             }
             // Keys at a jwks_uri may change, but an inline set doesn't.
-            let mut algs = client_assertions::assertion_algs(file).iter();
+            let mut algs = client_assertion_rules::assertion_algs(file).iter();
             if matches!(keys, KeySource::Inline(keys) if !algs.any(|alg| keys.verification.verifies(alg)))
             {
                 let message = "contains no signing key for token_endpoint_auth_signing_alg";
@@ -146,7 +146,7 @@ pub fn check_auth_method(check: &mut FileCheck<'_>, file: &ServiceProviderFile, 
                 );
             }
             if let Some(listed) = &file.client_assertion_audiences {
-                client_assertions::check_audiences(check, listed);
+                client_assertion_rules::check_audiences(check, listed);
             }
         }
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::private_keys::{self, PrivateKeyAccess, check_private_keys};
+use super::private_key_access::{self, PrivateKeyAccess, check_private_keys};
 use crate::kinds::Kinds;
 use crate::model::Settings;
 use passerelle_admin::operator_accounts::resolve_token;
@@ -78,7 +78,8 @@ impl KeySettings {
         let (source, settings) = read_settings(folder, environment, kinds)?;
         let rules = SecretRules::default();
         let context = settings_context(folder, environment, &rules);
-        private_keys::read_passphrase(&source, &settings, &context).map_err(|problem| vec![problem])
+        private_key_access::read_passphrase(&source, &settings, &context)
+            .map_err(|problem| vec![problem])
     }
 }
 

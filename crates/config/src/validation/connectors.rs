@@ -16,7 +16,7 @@ use passerelle_federation::identity::SubjectSource;
 use passerelle_federation::localized_text::{self, MAX_NAME_CHARS};
 use passerelle_federation::logo::Logo;
 use passerelle_protocol::ids::ConnectorId;
-use passerelle_settings::folder::list_toml_files;
+use passerelle_settings::toml_folder::list_toml_files;
 use passerelle_settings::{
     Diagnostic, FileCheck, SecretContext, SecretOwnerKind, SourceFile, file_diagnostic,
 };

@@ -15,7 +15,7 @@ use passerelle_federation::identity::Claim;
 use passerelle_federation::localized_text::{self, MAX_NAME_CHARS};
 use passerelle_federation::{DataProvider, IntrospectionResponseFormat};
 use passerelle_protocol::ids::Scope;
-use passerelle_settings::folder::parse_folder;
+use passerelle_settings::toml_folder::parse_folder;
 use passerelle_settings::{Diagnostic, FileCheck, SecretContext, SecretOwnerKind, SourceFile};
 
 /// Folder of the files, in the configuration folder.

@@ -8,7 +8,7 @@ use figment::value::Value;
 
 use passerelle_localization::{MessageFile, catalogue};
 use passerelle_settings::closest_word::closest_word;
-use passerelle_settings::folder::list_files;
+use passerelle_settings::toml_folder::list_files;
 use passerelle_settings::{Diagnostic, FieldDiagnostic, SourceFile, file_diagnostic};
 
 /// Folder of the files, in the configuration folder.

@@ -31,7 +31,7 @@ use passerelle_protocol::registration::{
     ClientType, ConsentRequirement, ProtocolRules, Registration,
 };
 use passerelle_settings::address::PlainHttp;
-use passerelle_settings::folder::parse_folder;
+use passerelle_settings::toml_folder::parse_folder;
 use passerelle_settings::{Diagnostic, FileCheck, SecretContext, SecretOwnerKind, SourceFile};
 
 /// Folder of the files, in the configuration folder.

@@ -5,7 +5,7 @@ use std::path::Path;
 use url::Url;
 
 use super::consistency::is_category_id;
-use super::private_keys::{PrivateKeyAccess, check_private_keys};
+use super::private_key_access::{PrivateKeyAccess, check_private_keys};
 use super::subject_keys::{SubjectKeysByVersion, read_subject_keys};
 use super::traces::{self, TraceHeaders};
 use super::{

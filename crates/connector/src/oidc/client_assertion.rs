@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::settings::{AssertionAudience, OidcKind};
 use crate::error::ConnectorError;
-use passerelle_jose::upstream_keys::{MAX_ASSERTION_LIFETIME, UpstreamKeys};
+use passerelle_jose::relying_party_keys::{MAX_ASSERTION_LIFETIME, RelyingPartyKeys};
 use passerelle_jose::{Signer as _, SigningError};
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::env::Env;
@@ -17,7 +17,7 @@ use passerelle_protocol::ids::Secret;
 pub async fn sign_client_assertion(
     kind: &OidcKind,
     token_endpoint: &str,
-    keys: &UpstreamKeys,
+    keys: &RelyingPartyKeys,
     env: &Env,
 ) -> Result<Secret<String>, ConnectorError> {
     let audience = match kind.client_assertion_audience.unwrap_or_default() {

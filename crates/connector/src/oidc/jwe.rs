@@ -2,7 +2,7 @@
 
 use super::settings::OidcKind;
 use crate::error::ConnectorError;
-use passerelle_jose::UpstreamKeys;
+use passerelle_jose::RelyingPartyKeys;
 use passerelle_jose::decrypt::{JweAlgorithms, JweDecryptError, decrypt_jwe};
 use passerelle_protocol::alg::{ContentEncryption, EncryptionAlg};
 use passerelle_protocol::catalogue::ErrorCode;
@@ -48,7 +48,7 @@ impl EncryptedResponse {
         self,
         compact: &str,
         algorithms: JweAlgorithms,
-        keys: &UpstreamKeys,
+        keys: &RelyingPartyKeys,
         now: Timestamp,
     ) -> Result<Secret<String>, ConnectorError> {
         let name = match self {

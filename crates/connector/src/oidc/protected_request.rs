@@ -18,7 +18,7 @@ use super::settings::{UpstreamAuthMethod, UpstreamFeature};
 use super::upstream::Upstream;
 use crate::error::ConnectorError;
 use passerelle_jose::Signer as _;
-use passerelle_jose::upstream_keys::REQUEST_OBJECT_LIFETIME;
+use passerelle_jose::relying_party_keys::REQUEST_OBJECT_LIFETIME;
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::json;
 use passerelle_telemetry::printable_ascii;

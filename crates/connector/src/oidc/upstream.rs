@@ -26,7 +26,7 @@ use passerelle_federation::assurance::Level;
 use passerelle_federation::assurance::acr::{AcrPolicy, LevelError};
 use passerelle_federation::identity::describe_type;
 use passerelle_federation::login::upstream::{LoginAttempt, UpstreamLogout};
-use passerelle_jose::UpstreamKeys;
+use passerelle_jose::RelyingPartyKeys;
 use passerelle_jose::verify::{self, VerificationKeys};
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::env::{Env, Timestamp};
@@ -38,7 +38,7 @@ pub(super) struct Upstream {
     pub(super) id: ConnectorId,
     pub(super) kind: OidcKind,
     pub(super) client_secret: Option<Secret<String>>,
-    pub(super) hub_keys: Arc<ArcSwap<UpstreamKeys>>,
+    pub(super) hub_keys: Arc<ArcSwap<RelyingPartyKeys>>,
     pub(super) env: Env,
     /// Client for documents, and for all calls without a client certificate.
     pub(super) http: SafeHttpClient,

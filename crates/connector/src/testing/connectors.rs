@@ -9,7 +9,7 @@ use crate::mapping::check_mapping;
 use crate::{ConfiguredConnector, ConnectorContext, SandboxMode, oauth2, oidc, persona};
 use passerelle_egress::http_client_pool::HttpClientPool;
 use passerelle_federation::identity::declared::DeclaredClaims;
-use passerelle_jose::UpstreamKeys;
+use passerelle_jose::RelyingPartyKeys;
 use passerelle_protocol::env::Env;
 use passerelle_protocol::ids::{ConnectorId, Secret};
 use passerelle_settings::{
@@ -79,7 +79,7 @@ pub fn configured_of(
 pub fn context(env: Env) -> ConnectorContext {
     ConnectorContext {
         env,
-        upstream_keys: Arc::new(ArcSwap::from_pointee(UpstreamKeys::empty())),
+        upstream_keys: Arc::new(ArcSwap::from_pointee(RelyingPartyKeys::empty())),
         sandbox: SandboxMode::Off,
         http_clients: HttpClientPool::default(),
         metrics: None,

@@ -17,7 +17,7 @@ use passerelle_federation::login::upstream::{
     Authentication, AuthorizationRedirect, CallbackParams, LoginAttempt,
     UpstreamAuthorizationRequest,
 };
-use passerelle_jose::UpstreamKeys;
+use passerelle_jose::RelyingPartyKeys;
 use passerelle_jose::dpop_proof::DpopProof;
 use passerelle_jose::testing::sample_keys::KEYS;
 use passerelle_protocol::catalogue::ErrorCode;
@@ -213,7 +213,7 @@ pub struct OidcFixture {
     pub clock: Arc<ManualClock>,
     pub connector: OidcConnector,
     /// The hub's keys, which a test may rotate.
-    pub keys: Arc<ArcSwap<UpstreamKeys>>,
+    pub keys: Arc<ArcSwap<RelyingPartyKeys>>,
     pub server: FakeServer,
 }
 

@@ -12,7 +12,7 @@ use super::DemoServiceProvider;
 use super::handlers::ServiceProviderData;
 use super::http::{UniqueParams, cross_site_reason, redirect_to};
 use super::page::negotiate_locale;
-use super::registration::ConsoleAccess;
+use super::settings::ConsoleAccess;
 
 /// Signs the browser in to the console that the form names, and redirects there.
 pub async fn open_console(

@@ -8,7 +8,7 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use super::http::{UniqueParams, cross_site_reason, redirect_to};
 use super::op_client::OpClientError;
 use super::page::{home_path, negotiate_locale};
-use super::registration::parse_sign_in;
+use super::settings::parse_sign_in;
 use super::{DemoServiceProvider, LOGIN_LIFETIME, LoginResult, PendingLogin};
 use passerelle_protocol::digest;
 use passerelle_protocol::ids::Secret;

@@ -17,14 +17,14 @@ use super::handlers::ServiceProviderData;
 use super::*;
 use passerelle_jose::decrypt::JweAlgorithms;
 use passerelle_jose::testing::sample_keys::{RING, T0};
-use passerelle_jose::{ClientKeys, Signer as _, UpstreamKeys};
+use passerelle_jose::{ClientKeys, RelyingPartyKeys, Signer as _};
 use passerelle_protocol::alg::{ContentEncryption, EncryptionAlg, SigningAlg};
 use passerelle_protocol::env::Env;
 use passerelle_protocol::testing::env::{ManualClock, SeededEntropy};
 
 /// The service provider's own keys.
-static KEYS: LazyLock<Arc<UpstreamKeys>> =
-    LazyLock::new(|| Arc::new(UpstreamKeys::ephemeral(T0).unwrap()));
+static KEYS: LazyLock<Arc<RelyingPartyKeys>> =
+    LazyLock::new(|| Arc::new(RelyingPartyKeys::ephemeral(T0).unwrap()));
 const ALG: EncryptionAlg = EncryptionAlg::EcdhEs;
 /// Administration token of the fake hub.
 const ADMIN_TOKEN: &str = "an-administration-token-of-the-fake-hub";
@@ -56,7 +56,7 @@ async fn fake_jwt(hub: &FakeHub, sub: &str) -> String {
     }
 }
 
-fn public_half(keys: &UpstreamKeys) -> ClientKeys {
+fn public_half(keys: &RelyingPartyKeys) -> ClientKeys {
     ClientKeys::from_jwks(&keys.jwks(T0)).unwrap()
 }
 

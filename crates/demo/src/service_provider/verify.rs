@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use passerelle_jose::UpstreamKeys;
+use passerelle_jose::RelyingPartyKeys;
 use passerelle_jose::decrypt::{JweAlgorithms, JweDecryptError, decrypt_jwe};
 use passerelle_jose::verify::{
     Expiry, JwsError, TimeClaimError, VerificationKeys, VerifiedJws, check_time_claims, verify_jws,
@@ -21,7 +21,7 @@ pub struct ExpectedToken<'a> {
     pub client_id: &'a str,
     pub alg: SigningAlg,
     /// Encryption of both tokens and the decryption keys; `None` if they are only signed.
-    pub encryption: Option<(JweAlgorithms, &'a UpstreamKeys)>,
+    pub encryption: Option<(JweAlgorithms, &'a RelyingPartyKeys)>,
     pub nonce: &'a str,
     /// Requested level, the lowest accepted.
     pub acr: Level,

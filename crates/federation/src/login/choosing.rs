@@ -71,14 +71,14 @@ impl Choosing {
             {
                 self.show_choice(context)
             }
-            LoginRequest::Callback(_) => self.answer_error(context, ErrorCode::StateUnknown),
+            LoginRequest::Callback(_) => self.show_error(context, ErrorCode::StateUnknown),
             // A block came into force while the consent page was open, and the user reloads or
             // submits it.
             LoginRequest::OpenConsentPage | LoginRequest::Consent(_) if self.is_blocked() => {
                 self.show_block(context)
             }
             LoginRequest::OpenConsentPage | LoginRequest::Consent(_) | LoginRequest::Displace => {
-                self.answer_error(context, ErrorCode::StepOutOfOrder)
+                self.show_error(context, ErrorCode::StepOutOfOrder)
             }
         }
     }
@@ -137,7 +137,7 @@ impl Choosing {
         )
     }
 
-    fn answer_error(self, context: Box<LoginContext>, code: ErrorCode) -> Step {
+    fn show_error(self, context: Box<LoginContext>, code: ErrorCode) -> Step {
         Step::show_error(context, LoginState::Choosing(self), code, NextAction::ChooseIdp)
     }
 }

@@ -111,9 +111,9 @@ impl Consenting {
                     LoginAnswer::RedirectToConsent,
                 )
             }
-            LoginRequest::Callback(_) => self.answer_error(context, ErrorCode::StateUnknown),
+            LoginRequest::Callback(_) => self.show_error(context, ErrorCode::StateUnknown),
             LoginRequest::Choose(_) | LoginRequest::Displace => {
-                self.answer_error(context, ErrorCode::StepOutOfOrder)
+                self.show_error(context, ErrorCode::StepOutOfOrder)
             }
         }
     }
@@ -148,7 +148,7 @@ impl Consenting {
     ) -> Step {
         if !digest::constant_time_eq(consent.page_digest.as_bytes(), self.page_digest().as_bytes())
         {
-            return self.answer_error(context, ErrorCode::CsrfWrong);
+            return self.show_error(context, ErrorCode::CsrfWrong);
         }
         match consent.answer {
             ConsentAnswer::Yes => {
@@ -211,7 +211,7 @@ impl Consenting {
         Step::save_and_perform(context, LoginState::Completed(state), effect)
     }
 
-    fn answer_error(self: Arc<Self>, context: Box<LoginContext>, code: ErrorCode) -> Step {
+    fn show_error(self: Arc<Self>, context: Box<LoginContext>, code: ErrorCode) -> Step {
         Step::show_error(context, LoginState::Consenting(self), code, NextAction::ChooseIdp)
     }
 }

@@ -7,7 +7,7 @@
 use crate::assurance::AcrCheck;
 use crate::blocks::BlockTarget;
 use crate::connector_rules::AllowedConnectors;
-use crate::{ConnectorMetadata, Levels};
+use crate::{ConnectorProfile, Levels};
 use passerelle_protocol::ids::ConnectorId;
 
 /// What a connector can prove to a service provider that may use it now. Both change during a
@@ -62,7 +62,7 @@ impl UnavailableReason {
 pub fn permit_connector(
     allowed: Option<&AllowedConnectors>,
     id: &ConnectorId,
-    connector: Option<&ConnectorMetadata>,
+    connector: Option<&ConnectorProfile>,
     block: Option<&BlockTarget>,
 ) -> Result<PermittedConnector, UnavailableReason> {
     let allowed = allowed.ok_or(UnavailableReason::ServiceProviderInactive)?;
@@ -79,7 +79,7 @@ pub fn permit_connector(
     if block.is_some() {
         return Err(UnavailableReason::BlockedForServiceProvider);
     }
-    let ConnectorMetadata { levels, reauthenticates, .. } = *connector;
+    let ConnectorProfile { levels, reauthenticates, .. } = *connector;
     Ok(PermittedConnector { levels, reauthenticates })
 }
 
@@ -112,7 +112,7 @@ impl PermittedConnector {
 mod tests {
     use super::*;
     use crate::assurance::{AuthenticationRequirement, Level};
-    use crate::testing::samples::connector_metadata;
+    use crate::testing::samples::connector_profile;
     use Level::{Eidas1, Eidas2, Eidas3};
 
     const SUBSTANTIAL: PermittedConnector = PermittedConnector {
@@ -124,8 +124,8 @@ mod tests {
     fn permissions_by_table() {
         let all = AllowedConnectors::All;
         let excluding = AllowedConnectors::AllBut(["idp".into()].into());
-        let on = connector_metadata(SUBSTANTIAL.levels);
-        let off = ConnectorMetadata { enabled: false, ..on.clone() };
+        let on = connector_profile(SUBSTANTIAL.levels);
+        let off = ConnectorProfile { enabled: false, ..on.clone() };
         let everyone = BlockTarget::Everyone;
         let one = BlockTarget::Only(["sp".into()].into());
         for (allowed, connector, block, answer) in [

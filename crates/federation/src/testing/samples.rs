@@ -6,7 +6,7 @@ use crate::identity::Identity;
 use crate::login::upstream::{Authentication, AuthorizationRedirect};
 use crate::login::{ClaimsSource, IdentifiedUser, LoginContext};
 use crate::provider_display::ProviderDisplay;
-use crate::{ConnectorMetadata, Levels};
+use crate::{ConnectorProfile, Levels};
 use passerelle_protocol::env::Timestamp;
 use passerelle_protocol::ids::{InteractionHash, Secret, Subject, SupportId};
 
@@ -50,9 +50,9 @@ pub fn login_context(changes: &[(&str, &str)]) -> LoginContext {
 }
 
 /// Returns the metadata of an enabled connector with these levels, which nothing blocks.
-pub fn connector_metadata(levels: Levels) -> ConnectorMetadata {
+pub fn connector_profile(levels: Levels) -> ConnectorProfile {
     let name = std::sync::Arc::new([("en".to_owned(), "Identity provider".to_owned())].into());
-    ConnectorMetadata {
+    ConnectorProfile {
         display: ProviderDisplay::new(std::sync::Arc::clone(&name), None, None).into(),
         name,
         enabled: true,

@@ -25,7 +25,7 @@ use passerelle_protocol::digest;
 use passerelle_protocol::discovery::path;
 use passerelle_protocol::env::Timestamp;
 use passerelle_protocol::ids::ClientId;
-use passerelle_protocol::percent_encoding::decode_unreserved;
+use passerelle_protocol::path_normalization::decode_unreserved;
 use passerelle_protocol::sender_constraint::DpopHeader;
 use passerelle_store::StoreError;
 

@@ -13,7 +13,7 @@ use passerelle_federation::identity::rules::{IdentityRules, RequiredClaims};
 use passerelle_federation::identity::{ClaimName, Identity, SubjectSource};
 use passerelle_federation::login::{CodeGrant, SessionUse};
 use passerelle_federation::session::{Session, SessionLimits};
-use passerelle_federation::{ConnectorMetadata, Federation};
+use passerelle_federation::{ConnectorProfile, Federation};
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::ids::{ClientId, ConnectorId, Secret};
 use passerelle_store::testing::store_conformance::ample_capacities;
@@ -217,7 +217,7 @@ fn prove_identity_by(hub: &Hub, idp: bool, another: bool) {
     let configured = any_connector("one", "One");
     let entry = |(id, proves_identity): (&str, bool)| {
         let id = ConnectorId::from(id);
-        (id, Arc::new(ConnectorMetadata { proves_identity, ..configured.metadata() }))
+        (id, Arc::new(ConnectorProfile { proves_identity, ..configured.metadata() }))
     };
     let connectors = [("idp", idp), ("another", another)].map(entry);
     hub.set_federation(Federation::clone(&hub.core.federation.load()).with_connectors(connectors));

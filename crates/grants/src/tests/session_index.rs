@@ -9,7 +9,7 @@ use super::Hub;
 use passerelle_connector::testing::connectors::any_connector;
 use passerelle_federation::login::CodeGrant;
 use passerelle_federation::login::upstream::UpstreamLogout;
-use passerelle_federation::{ConnectorMetadata, Federation};
+use passerelle_federation::{ConnectorProfile, Federation};
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::digest;
 use passerelle_protocol::ids::{ConnectorId, Secret};
@@ -20,7 +20,7 @@ use passerelle_store::{Capacities, RecordKind};
 fn hub(capacities: Capacities, backchannel_logout: bool) -> Hub {
     let hub = Hub::with(capacities);
     let metadata =
-        ConnectorMetadata { backchannel_logout, ..any_connector("idp", "Idp").metadata() };
+        ConnectorProfile { backchannel_logout, ..any_connector("idp", "Idp").metadata() };
     let federation = Federation::clone(&hub.core.federation.load())
         .with_connectors([("idp".into(), Arc::new(metadata))]);
     hub.set_federation(federation);

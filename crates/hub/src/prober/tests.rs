@@ -19,7 +19,7 @@ use passerelle_federation::login::upstream::{
     Authentication, AuthorizationRedirect, CallbackParams, LoginAttempt,
     UpstreamAuthorizationRequest,
 };
-use passerelle_federation::{ConnectorMetadata, Federation, UnavailableDisplay};
+use passerelle_federation::{ConnectorProfile, Federation, UnavailableDisplay};
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::client_network::ClientNetwork;
 use passerelle_protocol::env::{Clock as _, Env};
@@ -153,7 +153,7 @@ impl ProberHub {
         let metadata = configured.metadata();
         let entry = |number| {
             let is_probed = !unprobed.contains(&number);
-            (id(number), Arc::new(ConnectorMetadata { is_probed, ..metadata.clone() }))
+            (id(number), Arc::new(ConnectorProfile { is_probed, ..metadata.clone() }))
         };
         let federation = Federation::new([], ScopeTable::default(), UnavailableDisplay::Disabled)
             .with_connectors((0..count).map(entry));

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::Connectors;
 use super::block_lookup::connector_blocks;
 use crate::blocks::{BlockUpdateError, OperatorBlock, Persistence};
-use passerelle_federation::ConnectorMetadata;
+use passerelle_federation::ConnectorProfile;
 use passerelle_federation::blocks::{Block, BlockInput, BlockTarget};
 use passerelle_federation::validity::format_rfc3339;
 use passerelle_protocol::env::Timestamp;
@@ -139,7 +139,7 @@ impl Connectors {
     pub fn publish_block_metrics(&self, metrics: &Metrics) {
         let (federation, operator_blocks, now) =
             (self.federation.load(), self.blocks.all(), self.blocks.now());
-        let count = |(id, connector): (_, &Arc<ConnectorMetadata>)| {
+        let count = |(id, connector): (_, &Arc<ConnectorProfile>)| {
             (
                 id,
                 connector_blocks(connector, &operator_blocks, id)

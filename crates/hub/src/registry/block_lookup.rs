@@ -7,7 +7,7 @@ use super::Connectors;
 use crate::blocks::OperatorBlock;
 use passerelle_federation::blocks::{self, Block, BlockTarget};
 use passerelle_federation::session::gate::{self, PermittedConnector, UnavailableReason};
-use passerelle_federation::{ConnectorMetadata, ServiceProvider};
+use passerelle_federation::{ConnectorProfile, ServiceProvider};
 use passerelle_protocol::env::Timestamp;
 use passerelle_protocol::ids::{ClientId, ConnectorId};
 
@@ -51,7 +51,7 @@ impl GateSnapshot {
         client_id: &ClientId,
         service: Option<&Arc<ServiceProvider>>,
         id: &ConnectorId,
-        connector: &ConnectorMetadata,
+        connector: &ConnectorProfile,
     ) -> Result<PermittedConnector, UnavailableReason> {
         let allowed = service.map(|service| &service.allowed_connectors);
         let block = block_in_force(connector, &self.operator_blocks, client_id, id, self.now);
@@ -89,7 +89,7 @@ impl Connectors {
 
 /// Returns a connector's blocks: the operators' first, because they are newer.
 pub(super) fn connector_blocks<'a>(
-    connector: &'a ConnectorMetadata,
+    connector: &'a ConnectorProfile,
     operator_blocks: &'a [OperatorBlock],
     id: &'a ConnectorId,
 ) -> impl Iterator<Item = (Option<&'a str>, &'a Block)> {
@@ -99,7 +99,7 @@ pub(super) fn connector_blocks<'a>(
 }
 
 fn block_in_force<'a>(
-    connector: &'a ConnectorMetadata,
+    connector: &'a ConnectorProfile,
     operator_blocks: &'a [OperatorBlock],
     client_id: &ClientId,
     id: &'a ConnectorId,

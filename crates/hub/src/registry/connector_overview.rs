@@ -11,7 +11,7 @@ use super::block_lookup::connector_blocks;
 use crate::health::{HealthSnapshot, ProbeFailures};
 use passerelle_connector::dropped_claims::DroppedClaimRow;
 use passerelle_egress::circuit_breaker::CircuitState;
-use passerelle_federation::ConnectorMetadata;
+use passerelle_federation::ConnectorProfile;
 use passerelle_federation::assurance::Level;
 use passerelle_federation::validity::format_rfc3339;
 use passerelle_protocol::env::Timestamp;
@@ -155,8 +155,8 @@ impl Connectors {
             (self.federation.load(), self.blocks.all(), self.blocks.now());
         let actors = self.actors.load();
         let invalid_files = self.invalid_files.load();
-        let row = |(id, connector): (&ConnectorId, &Arc<ConnectorMetadata>)| {
-            let ConnectorMetadata { name, enabled, levels, .. } = connector.as_ref();
+        let row = |(id, connector): (&ConnectorId, &Arc<ConnectorProfile>)| {
+            let ConnectorProfile { name, enabled, levels, .. } = connector.as_ref();
             let current = connector_blocks(connector, &operator_blocks, id)
                 .filter(|(_, block)| !block.has_ended(now));
             let blocks: Vec<BlockRow> =

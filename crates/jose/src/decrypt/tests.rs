@@ -9,10 +9,10 @@ use serde_json::json;
 
 use super::*;
 use crate::keyring::Keyring;
+use crate::relying_party_keys::{PUBLICATION_DELAY, RETIRED_DECRYPTION_KEY_LIFETIME};
 use crate::testing::sample_keys::{
     KEYS, T0, ec, encrypt_to, encrypter, in_absent_device, published,
 };
-use crate::upstream_keys::{PUBLICATION_DELAY, RETIRED_DECRYPTION_KEY_LIFETIME};
 
 const JWS: &str = "aGVhZA.Ym9keQ.c2ln";
 const ALGS: [EncryptionAlg; 3] = EncryptionAlg::ALL;
@@ -33,7 +33,7 @@ fn decrypt(compact: &str, alg: EncryptionAlg) -> Result<String, JweDecryptError>
 fn decrypt_at(
     compact: &str,
     alg: EncryptionAlg,
-    keys: &UpstreamKeys,
+    keys: &RelyingPartyKeys,
     now: Timestamp,
 ) -> Result<String, JweDecryptError> {
     let decrypted = decrypt_jwe(compact, algorithms(alg), keys, now).now_or_never().unwrap();
@@ -72,7 +72,7 @@ fn what_is_encrypted_to_a_published_key_is_decrypted_with_and_without_kid() {
 
 #[test]
 fn encrypted_to_another_key_is_rejected() {
-    let foreign = UpstreamKeys::ephemeral(T0).unwrap();
+    let foreign = RelyingPartyKeys::ephemeral(T0).unwrap();
     for alg in ALGS {
         let stranger = published(&foreign, T0, alg.as_str());
         assert_eq!(
@@ -297,7 +297,7 @@ fn a_retired_key_still_decrypts_for_who_cached_its_key_set() {
     let before: Value = serde_json::from_str(old.public_jwks().next().unwrap()).unwrap();
     let held = Jwk::from_map(before.as_object().unwrap().clone()).unwrap();
     let keys =
-        UpstreamKeys::new_unchecked(vec![old, ec(rotated)], Keyring::new_unchecked(Vec::new()));
+        RelyingPartyKeys::new_unchecked(vec![old, ec(rotated)], Keyring::new_unchecked(Vec::new()));
     let encrypted = encrypt_to(&held, EncryptionAlg::EcdhEs, JWS, &json!({}));
     let late = rotated + PUBLICATION_DELAY + RETIRED_DECRYPTION_KEY_LIFETIME;
     assert_ne!(published(&keys, late, "ECDH-ES").key_id(), held.key_id());

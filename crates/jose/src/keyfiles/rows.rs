@@ -3,8 +3,10 @@
 use super::folder::KeyPurpose;
 use crate::key_device::KeyLocation;
 use crate::keyring::{KeyState, Keyring, RETIRED_KEY_LIFETIME};
+use crate::relying_party_keys::{
+    PUBLICATION_DELAY, RETIRED_DECRYPTION_KEY_LIFETIME, RelyingPartyKeys,
+};
 use crate::signing_key::SigningKey;
-use crate::upstream_keys::{PUBLICATION_DELAY, RETIRED_DECRYPTION_KEY_LIFETIME, UpstreamKeys};
 use passerelle_protocol::env::Timestamp;
 
 /// One line of `passerelle keys list`.
@@ -28,7 +30,7 @@ pub struct KeyRow {
 
 /// Lists every key with its state.
 #[must_use]
-pub fn key_rows(tokens: &Keyring, upstream: &UpstreamKeys, now: Timestamp) -> Vec<KeyRow> {
+pub fn key_rows(tokens: &Keyring, upstream: &RelyingPartyKeys, now: Timestamp) -> Vec<KeyRow> {
     let signing = |purpose: KeyPurpose, ring: &Keyring| -> Vec<KeyRow> {
         let row = |(key, state): (&SigningKey, KeyState)| {
             let (since, until) = match state {

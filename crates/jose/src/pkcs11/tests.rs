@@ -68,7 +68,7 @@ impl Fixture {
         keyfiles::load_keyring(self.key_folder(ALL), self.now()).unwrap()
     }
 
-    fn upstream(&self) -> crate::UpstreamKeys {
+    fn upstream(&self) -> crate::RelyingPartyKeys {
         keyfiles::load_upstream_keys(self.key_folder(ALL), self.now()).unwrap()
     }
 

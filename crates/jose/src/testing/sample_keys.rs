@@ -10,7 +10,7 @@ use crate::decryption_key::DecryptionKey;
 use crate::device_key_uri::DeviceKeyUri;
 use crate::key_device::{DeviceKey, KeyLocation, UnusedKeyDevice};
 use crate::pkcs11_uri::Pkcs11Uri;
-use crate::upstream_keys::UpstreamKeys;
+use crate::relying_party_keys::RelyingPartyKeys;
 use crate::{Keyring, SigningKey, signing_key};
 use passerelle_protocol::alg::{EncryptionAlg, SigningAlg};
 use passerelle_protocol::env::Timestamp;
@@ -23,15 +23,15 @@ pub static RING: LazyLock<Arc<Keyring>> =
     LazyLock::new(|| Arc::new(Keyring::ephemeral(T0).unwrap()));
 
 /// Keys for all tests that don't depend on them; they sign from the Unix epoch on.
-pub static KEYS: LazyLock<Arc<UpstreamKeys>> =
-    LazyLock::new(|| Arc::new(UpstreamKeys::ephemeral(Timestamp::default()).unwrap()));
+pub static KEYS: LazyLock<Arc<RelyingPartyKeys>> =
+    LazyLock::new(|| Arc::new(RelyingPartyKeys::ephemeral(Timestamp::default()).unwrap()));
 
 pub fn ec(created: Timestamp) -> DecryptionKey {
     DecryptionKey::parse(&signing_key::generate(SigningAlg::ES256).unwrap(), created).unwrap()
 }
 
 /// Keys whose private halves are in a device that does not answer.
-pub fn in_absent_device() -> UpstreamKeys {
+pub fn in_absent_device() -> RelyingPartyKeys {
     let now = Timestamp::default();
     let uri = DeviceKeyUri::Pkcs11(Pkcs11Uri::from_id(vec![1]));
     let key = DeviceKey { device: Arc::new(UnusedKeyDevice(KeyLocation::Pkcs11)), uri };
@@ -49,11 +49,11 @@ pub fn in_absent_device() -> UpstreamKeys {
         DecryptionKey::in_device(half, algorithms, &key, now).unwrap()
     });
     let ring = Keyring::new_unchecked(signing.collect::<Result<_, _>>().unwrap());
-    UpstreamKeys::new_unchecked(decryption.collect(), ring)
+    RelyingPartyKeys::new_unchecked(decryption.collect(), ring)
 }
 
 /// The published key for `alg`.
-pub fn published(keys: &UpstreamKeys, now: Timestamp, alg: &str) -> Jwk {
+pub fn published(keys: &RelyingPartyKeys, now: Timestamp, alg: &str) -> Jwk {
     let set: Value = serde_json::from_slice(&keys.jwks(now)).unwrap();
     let found = set["keys"].as_array().unwrap().iter().find(|key| key["alg"] == alg).unwrap();
     Jwk::from_map(found.as_object().unwrap().clone()).unwrap()

@@ -11,7 +11,7 @@ use serde_json::Value;
 use tokio::sync::Semaphore;
 
 use super::options::TransitOptions;
-use super::token::RenewedToken;
+use super::token_file::TokenFile;
 use crate::key_device::KeyDeviceError;
 use passerelle_egress::safe_http_client::{
     AllowedSchemes, CallLimits, EgressError, SafeHttpClient, TlsOptions,
@@ -45,7 +45,7 @@ pub(super) struct TransitClient {
     /// Address of the engine: `https://vault.example.org:8200/v1/transit`.
     engine: String,
     namespace: Option<String>,
-    token: RenewedToken,
+    token: TokenFile,
     call_permits: Arc<Semaphore>,
 }
 
@@ -74,7 +74,7 @@ impl TransitClient {
             http,
             engine: format!("{}/v1/{mount}", address.as_str().trim_end_matches('/')),
             namespace: namespace.clone(),
-            token: RenewedToken::new(token.clone()),
+            token: TokenFile::new(token.clone()),
             call_permits: Arc::new(Semaphore::new(MAX_CONCURRENT_CALLS)),
         })
     }

@@ -21,7 +21,7 @@ use crate::keyfiles::{self, KeyFolder, KeyPurpose, NewDeviceKeys};
 use crate::testing::fake_vault::{FakeVault, TOKEN, VaultFault};
 use crate::testing::sample_keys::{encrypt_to, published};
 use crate::testing::vault_server::VaultServer;
-use crate::{Keyring, UpstreamKeys};
+use crate::{Keyring, RelyingPartyKeys};
 use passerelle_protocol::alg::{ContentEncryption, EncryptionAlg, SigningAlg};
 use passerelle_protocol::env::{Env, Timestamp};
 use passerelle_protocol::ids::Secret;
@@ -86,7 +86,7 @@ impl Fixture {
         keyfiles::load_keyring(self.key_folder(), self.now()).unwrap()
     }
 
-    fn upstream(&self) -> UpstreamKeys {
+    fn upstream(&self) -> RelyingPartyKeys {
         keyfiles::load_upstream_keys(self.key_folder(), self.now()).unwrap()
     }
 

@@ -5,13 +5,13 @@
 //! answers with the first failure, an explanation names every failure. Values that identify a
 //! person or that may be secret are shown as lengths.
 
-mod display;
+mod displayable;
 mod findings;
 mod fixes;
 
 use serde::{Serialize, Serializer};
 
-use self::display::displayable;
+use self::displayable::displayable;
 use self::findings::ParameterCheck;
 use super::parameter_source::{ParameterSource, reject_unresolved_request};
 use super::{AuthorizationError, AuthorizationRequest, RequestMethod, checks, validate_request};

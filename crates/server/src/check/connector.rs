@@ -24,7 +24,7 @@ use passerelle_federation::identity::mapping::{ClaimPath, MappingSource, Unmappe
 use passerelle_federation::identity::rules::RequiredClaims;
 use passerelle_federation::identity::{Claim, ClaimName};
 use passerelle_hub::registry::ConnectorRow;
-use passerelle_jose::UpstreamKeys;
+use passerelle_jose::RelyingPartyKeys;
 use passerelle_jose::key_passphrase::KeyPassphrase;
 use passerelle_jose::keyfiles::{self, KeyFolder};
 use passerelle_protocol::discovery::path;
@@ -176,7 +176,7 @@ fn build_connector(
     env: &Env,
 ) -> Result<Arc<dyn Connector>, CheckDiagnostic> {
     let keys = match &context.keys {
-        None => UpstreamKeys::empty(),
+        None => RelyingPartyKeys::empty(),
         Some(folder) => {
             let passphrase = context.key_passphrase.clone().map(KeyPassphrase::new).map(Arc::new);
             let opened = KeyFolder { passphrase, ..KeyFolder::from(folder.as_path()) };

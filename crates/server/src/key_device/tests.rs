@@ -56,12 +56,12 @@ async fn a_failed_device_makes_a_hub_unready_only_if_its_keys_sign_tokens() {
         assert_eq!(created.unwrap().len(), 6);
         let ring = keyfiles::load_keyring(devices.key_folder(folder.path()), env.now()).unwrap();
         assert_eq!(devices.not_ready_reason(&ring, env.now()), None);
-        assert_eq!(devices.warnings(&ring, env.now()), []);
+        assert_eq!(devices.device_findings(&ring, env.now()), []);
 
         vault.set_fault(VaultFault::Sealed);
         fail(&devices).await;
         let blocking = devices.not_ready_reason(&ring, env.now()).map(|found| found.to_string());
-        let degraded = devices.warnings(&ring, env.now());
+        let degraded = devices.device_findings(&ring, env.now());
         assert_eq!((blocking.is_some(), degraded.len()), (blocks, usize::from(!blocks)));
         let text = blocking.unwrap_or_else(|| degraded[0].to_string());
         assert!(text.contains("sealed"), "{purpose:?}: {text}");
@@ -82,10 +82,10 @@ async fn a_token_file_that_is_missing_or_empty_is_a_finding_that_names_it() {
         }
         let devices = open_with_token_file(&vault, &[], Some(file.clone()));
         let ring = keyfiles::load_keyring(devices.key_folder(&keys), env.now()).unwrap();
-        assert_eq!(devices.warnings(&ring, env.now()), []);
+        assert_eq!(devices.device_findings(&ring, env.now()), []);
         let key = ring.current_keys(env.now()).next().unwrap();
         key.sign(b"with the token of the start").await.unwrap();
-        let findings = devices.warnings(&ring, env.now());
+        let findings = devices.device_findings(&ring, env.now());
         let [finding] = &findings[..] else { panic!("{findings:?}") };
         let text = finding.to_string();
         assert!(text.contains(&format!("{} {words}", file.display())), "{text}");

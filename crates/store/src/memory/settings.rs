@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::MemoryStore;
 use super::shutdown_snapshot::ShutdownSnapshot;
 use super::snapshot_file::{SnapshotError, SnapshotFile};
-use crate::encryption_rules::read_encryption_keys;
+use crate::encryption_settings::read_encryption_keys;
 use crate::kind::{OpenStoreError, OpenedStore, StoreContext, StoreSettings, store_settings};
 use passerelle_protocol::atomic_file::parent_folder;
 use passerelle_protocol::ids::Secret;

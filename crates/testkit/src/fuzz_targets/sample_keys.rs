@@ -6,7 +6,7 @@ use josekit::jws::{ES256, JwsSigner};
 use serde_json::{Map, Value, json};
 
 use passerelle_jose::decryption_key::DecryptionKey;
-use passerelle_jose::{Keyring, PrivateJwk, SigningKey, UpstreamKeys};
+use passerelle_jose::{Keyring, PrivateJwk, RelyingPartyKeys, SigningKey};
 use passerelle_protocol::digest;
 use passerelle_protocol::env::Timestamp;
 use passerelle_protocol::ids::Secret;
@@ -54,13 +54,13 @@ impl SampleSigner {
 }
 
 /// Returns the keys that the JWEs of the seeds are for.
-pub(super) fn upstream_keys() -> UpstreamKeys {
+pub(super) fn upstream_keys() -> RelyingPartyKeys {
     let start = Timestamp::from_seconds(NOW.seconds() - 86_400);
     let decryption =
         [EC_KEY, RSA_KEY].map(|key| DecryptionKey::parse(&private_key(key), start).unwrap());
     let signing =
         [EC_KEY, RSA_KEY].map(|key| SigningKey::parse(&private_key(key), start, start).unwrap());
-    UpstreamKeys::new(decryption.into(), Keyring::new(signing.into(), NOW).unwrap()).unwrap()
+    RelyingPartyKeys::new(decryption.into(), Keyring::new(signing.into(), NOW).unwrap()).unwrap()
 }
 
 /// Encrypts any content to the RSA key.

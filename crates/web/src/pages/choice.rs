@@ -201,7 +201,7 @@ impl ChoicePage {
     }
 
     /// Returns the number of providers, if not all are shown or a search was made.
-    fn summary(&self, t: &Locale) -> Option<String> {
+    fn provider_count(&self, t: &Locale) -> Option<String> {
         let list = &self.list;
         let total = || ("total", list.total.into());
         match (list.list_page, &list.query) {

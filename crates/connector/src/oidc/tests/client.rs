@@ -12,7 +12,7 @@ use serde_json::json;
 use super::super::*;
 use crate::testing::connectors;
 use crate::testing::fake_idp::*;
-use passerelle_jose::UpstreamKeys;
+use passerelle_jose::RelyingPartyKeys;
 use passerelle_jose::testing::sample_keys::in_absent_device;
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::env::Env;
@@ -98,7 +98,7 @@ async fn an_assertion_is_sent_with_private_key_jwt() {
 #[tokio::test]
 async fn without_a_signing_key_the_hub_sends_no_code() {
     let fixture = OidcFixture::with("token_endpoint_auth_method = \"private_key_jwt\"").await;
-    fixture.keys.store(Arc::new(UpstreamKeys::empty()));
+    fixture.keys.store(Arc::new(RelyingPartyKeys::empty()));
     assert_eq!(fixture.complete_login().await.err(), Some(ErrorCode::IdpAssertion));
     assert_eq!(
         fixture.script().calls("/token"),

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::super::*;
 use crate::testing::fake_idp::*;
-use passerelle_jose::UpstreamKeys;
+use passerelle_jose::RelyingPartyKeys;
 use passerelle_jose::testing::sample_keys::KEYS;
 use passerelle_jose::testing::sample_keys::{encrypt_to, encrypter, published};
 use passerelle_protocol::alg::EncryptionAlg;
@@ -20,8 +20,8 @@ const USERINFO: &str =
 const ALG: EncryptionAlg = EncryptionAlg::RsaOaep256;
 
 /// Keys of another hub.
-static FOREIGN_KEYS: LazyLock<UpstreamKeys> =
-    LazyLock::new(|| UpstreamKeys::ephemeral(Timestamp::default()).unwrap());
+static FOREIGN_KEYS: LazyLock<RelyingPartyKeys> =
+    LazyLock::new(|| RelyingPartyKeys::ephemeral(Timestamp::default()).unwrap());
 
 fn now() -> Timestamp {
     Timestamp::from_seconds(NOW)
@@ -236,7 +236,7 @@ async fn rotated_keys_of_the_hub_take_effect_at_once() {
     let fixture = OidcFixture::with(ID_TOKEN).await;
     fixture.script().encrypt_id_token = Some(with_foreign_key);
     assert_eq!(fixture.complete_login().await.err(), Some(ErrorCode::JweKey));
-    fixture.keys.store(Arc::new(UpstreamKeys::empty()));
+    fixture.keys.store(Arc::new(RelyingPartyKeys::empty()));
     fixture.script().encrypt_id_token = Some(ENCRYPTED);
     assert_eq!(
         fixture.complete_login().await.err(),

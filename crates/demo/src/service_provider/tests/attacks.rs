@@ -7,7 +7,7 @@ async fn unencrypted_tokens_wrong_keys_and_too_low_levels_are_rejected() {
     let (hub, handle) = start_hub("ada");
     let this = service_provider(&hub.issuer);
     let ours = || Some(public_half(&KEYS));
-    let theirs = || Some(public_half(&UpstreamKeys::ephemeral(T0).unwrap()));
+    let theirs = || Some(public_half(&RelyingPartyKeys::ephemeral(T0).unwrap()));
     for (asked, proven, encryption_keys, expected) in [
         ("eidas2", "eidas2", None, "only signed"),
         ("eidas2", "eidas2", theirs(), "encrypted to a key that is not ours"),

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::display::displayable;
+use super::displayable::displayable;
 use super::fixes::{fix_for, fix_for_warning};
 use super::{ExplanationContext, ParameterExplanation, ParameterStatus as Status};
 use crate::acr::{AuthenticationRequirement, Level};

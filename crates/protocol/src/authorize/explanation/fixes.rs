@@ -1,6 +1,6 @@
 //! What the developer changes in each parameter.
 
-use super::display::displayable;
+use super::displayable::displayable;
 use crate::catalogue::{ErrorCode, Param};
 use crate::ids::Scope;
 use crate::registration::Registration;

@@ -36,7 +36,7 @@ impl From<StoreError> for ConnectorError {
 }
 
 /// One-time codes of one connector.
-pub struct OneTimeCodes<T> {
+pub struct LoginPageCodes<T> {
     connector: ConnectorId,
     store: LateStore,
     values: PhantomData<fn(T) -> T>,
@@ -49,7 +49,7 @@ struct StoredCode<S, T> {
     value: T,
 }
 
-impl<T: Serialize + DeserializeOwned> OneTimeCodes<T> {
+impl<T: Serialize + DeserializeOwned> LoginPageCodes<T> {
     /// Returns the codes of `connector`, kept in `store`.
     #[must_use]
     pub fn new(connector: &ConnectorId, store: LateStore) -> Self {
@@ -135,7 +135,7 @@ mod tests {
     const REJECTED: Result<u32, ErrorCode> = Err(ErrorCode::IdpCodeRefused);
 
     async fn redeem(
-        codes: &OneTimeCodes<u32>,
+        codes: &LoginPageCodes<u32>,
         code: &str,
         state: &str,
         env: &Env,
@@ -146,7 +146,7 @@ mod tests {
     #[tokio::test]
     async fn a_code_works_once_in_its_minute_for_its_own_attempt() {
         let (clock, env) = env();
-        let codes = OneTimeCodes::new(&"one".into(), store_with(ample_capacities()));
+        let codes = LoginPageCodes::new(&"one".into(), store_with(ample_capacities()));
         let code = codes.issue("s1", &1, &env).await.unwrap();
         assert_eq!(redeem(&codes, "guess", "s1", &env).await, REJECTED);
         assert_eq!(
@@ -168,8 +168,8 @@ mod tests {
         let (_, env) = env();
         let store = store_with(ample_capacities());
         let (low, high) = (
-            OneTimeCodes::new(&"low".into(), store.clone()),
-            OneTimeCodes::new(&"high".into(), store),
+            LoginPageCodes::new(&"low".into(), store.clone()),
+            LoginPageCodes::new(&"high".into(), store),
         );
         let code = low.issue("s1", &1, &env).await.unwrap();
         assert_eq!(redeem(&high, &code, "s1", &env).await, REJECTED);
@@ -183,7 +183,7 @@ mod tests {
     #[tokio::test]
     async fn a_code_presented_to_two_hubs_at_once_is_used_at_one() {
         let (_, env) = env();
-        let codes = Arc::new(OneTimeCodes::new(&"one".into(), store_with(ample_capacities())));
+        let codes = Arc::new(LoginPageCodes::new(&"one".into(), store_with(ample_capacities())));
         for round in 0..500 {
             let code = codes.issue("s1", &1_u32, &env).await.unwrap();
             let start = Arc::new(Barrier::new(2));
@@ -205,11 +205,11 @@ mod tests {
     #[tokio::test]
     async fn without_a_store_codes_fail_and_unused_codes_take_bounded_memory() {
         let (clock, env) = env();
-        let away = OneTimeCodes::new(&"one".into(), LateStore::default());
+        let away = LoginPageCodes::new(&"one".into(), LateStore::default());
         assert!(matches!(away.issue("s1", &1_u32, &env).await, Err(StoreError::Unavailable(_))));
         assert_eq!(redeem(&away, "code", "s1", &env).await, Err(ErrorCode::StoreUnavailable));
         let one_code = ample_capacities().with_records(RecordKind::LOGIN_PAGE_CODE, 1);
-        let codes = OneTimeCodes::new(&"one".into(), store_with(one_code));
+        let codes = LoginPageCodes::new(&"one".into(), store_with(one_code));
         let code = codes.issue("s1", &1, &env).await.unwrap();
         assert_eq!(codes.issue("s1", &2, &env).await, Err(StoreError::Full));
         assert_eq!(redeem(&codes, &code, "s1", &env).await, Ok(1));

@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::model::ChoiceConfig;
+use crate::reload::settings_file::SettingsFile;
 use crate::validation::declarations::Declarations;
 use crate::validation::scopes::ScopeTables;
 use crate::validation::service_providers::HubSettings;
 use crate::validation::subject_keys::SubjectKeysByVersion;
-use crate::watching::settings_file::SettingsFile;
 use passerelle_connector::kind_settings::SupportedKinds;
 use passerelle_federation::connector_rules::ConnectorOrder;
 use passerelle_federation::identity::SubjectSource;

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use super::settings::{NodeAddress, RedisConfig, RedisCredentials, RedisMode};
 use super::{RedisStore, RedisStoreError};
 use crate::counters::Counters;
-use crate::encryption_rules::read_encryption_keys;
+use crate::encryption_settings::read_encryption_keys;
 use crate::kind::{OpenStoreError, OpenedStore, StoreContext, StoreSettings, store_settings};
 use passerelle_settings::{ConfiguredTable, KindTable, TableKind};
 

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use super::ReloadableFiles;
 use super::file_set::FileVersion;
-use crate::validation::data_providers::CheckedDataProvider;
-use crate::validation::service_providers::CheckedServiceProvider;
-use crate::watching::config_digest::{
+use crate::reload::config_digest::{
     ConfigDigest, ConnectorDigest, DataProviderDigest, ServiceProviderDigest,
 };
+use crate::validation::data_providers::CheckedDataProvider;
+use crate::validation::service_providers::CheckedServiceProvider;
 use passerelle_connector::ConfiguredConnector;
 
 impl ReloadableFiles {

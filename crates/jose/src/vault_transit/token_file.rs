@@ -13,7 +13,7 @@ use passerelle_protocol::ids::Secret;
 const MAX_AGE: Duration = Duration::from_secs(5);
 
 /// A token that is read again while the hub runs.
-pub(super) struct RenewedToken {
+pub(super) struct TokenFile {
     credential: DeviceCredential,
     last_reading: Mutex<Option<TokenReading>>,
     /// Held while the file is read, so that concurrent callers share one reading.
@@ -31,7 +31,7 @@ pub(super) struct TokenReading {
     problem: Option<CredentialFileError>,
 }
 
-impl RenewedToken {
+impl TokenFile {
     pub fn new(credential: DeviceCredential) -> Self {
         Self { credential, last_reading: Mutex::default(), in_progress: AsyncMutex::default() }
     }
@@ -126,9 +126,9 @@ mod tests {
         }
     }
 
-    fn token_in(file: &Path) -> RenewedToken {
+    fn token_in(file: &Path) -> TokenFile {
         let initial = Secret::new("of the start".to_owned());
-        RenewedToken::new(DeviceCredential::new(Some(file.to_owned()), initial))
+        TokenFile::new(DeviceCredential::new(Some(file.to_owned()), initial))
     }
 
     #[tokio::test]

@@ -11,7 +11,7 @@ use crate::validation::{connectors, data_providers, languages, service_providers
 use passerelle_federation::identity::declared::DeclaredClaims;
 use passerelle_federation::notices;
 use passerelle_protocol::digest;
-use passerelle_settings::folder::list_toml_files;
+use passerelle_settings::toml_folder::list_toml_files;
 use passerelle_settings::{Diagnostic, FileCheck, SecretContext, SourceFile, source_file};
 
 const FOLDER_FIX: &str =

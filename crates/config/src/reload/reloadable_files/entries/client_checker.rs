@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use super::LoadContext;
 use crate::model::ServiceProviderFile;
+use crate::reload::reloadable_files::ReloadableFiles;
+use crate::reload::reloadable_files::scanning::unless_problems;
 use crate::validation::service_providers;
-use crate::watching::reloadable_files::ReloadableFiles;
-use crate::watching::reloadable_files::scanning::unless_problems;
 use passerelle_federation::ServiceProvider;
 use passerelle_grants::client_registration::CheckClientFile;
 use passerelle_settings::{Diagnostic, FileCheck, SourceFile};

@@ -24,7 +24,7 @@ pub struct Levels {
 
 /// Metadata of one connector, from its file.
 #[derive(Clone, PartialEq, Debug)]
-pub struct ConnectorMetadata {
+pub struct ConnectorProfile {
     /// Display name, by language.
     pub name: Arc<BTreeMap<String, String>>,
     /// False if the operator has switched it off.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// Restrictions that the process of the hub puts on itself (docs/security/confinement.md).
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct ProcessConfig {
+pub struct ConfinementConfig {
     /// Confinement by Landlock and seccomp: the process writes only to its own folders and runs no
     /// program. `best-effort` starts with what the kernel has and reports the rest; `required`
     /// doesn't start without all of it; `off` confines nothing, for debugging.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::http::UniqueParams;
-use passerelle_jose::UpstreamKeys;
+use passerelle_jose::RelyingPartyKeys;
 use passerelle_jose::decrypt::JweAlgorithms;
 use passerelle_protocol::acr::Level;
 use passerelle_protocol::alg::SigningAlg;
@@ -20,7 +20,7 @@ pub struct ServiceProviderSettings {
     /// Prefix of its cookies: cookies ignore ports, and the hubs may run on the same host.
     pub cookie_prefix: String,
     /// Its decryption keys, for the high platform.
-    pub keys: Arc<UpstreamKeys>,
+    pub keys: Arc<RelyingPartyKeys>,
     pub standard: HubRegistration,
     /// At the standard hub too; the hub asks the user for consent.
     pub consent: HubRegistration,

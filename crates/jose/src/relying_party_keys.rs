@@ -29,13 +29,13 @@ pub const REQUEST_OBJECT_LIFETIME: Duration = Duration::from_secs(300);
 
 /// All keys of one hub as a client. To change keys, build a new value and swap it in.
 #[derive(Debug)]
-pub struct UpstreamKeys {
+pub struct RelyingPartyKeys {
     /// By type in the order of the key set, the newest first.
     decryption: Vec<DecryptionKey>,
     assertion: Keyring,
 }
 
-impl UpstreamKeys {
+impl RelyingPartyKeys {
     /// Creates a value with decryption keys of both types.
     ///
     /// # Errors
@@ -152,7 +152,7 @@ mod tests {
     use super::*;
     use crate::testing::sample_keys::{KEYS, RING, T0, ec};
 
-    fn set(keys: &UpstreamKeys, now: Timestamp) -> Vec<Value> {
+    fn set(keys: &RelyingPartyKeys, now: Timestamp) -> Vec<Value> {
         let set: Value = serde_json::from_slice(&keys.jwks(now)).unwrap();
         set["keys"].as_array().unwrap().clone()
     }
@@ -193,7 +193,8 @@ mod tests {
         let made = T0 + Duration::from_secs(1000);
         let (old, new) = (ec(T0), ec(made));
         let (old_kid, new_kid) = (old.kid.clone(), new.kid.clone());
-        let keys = UpstreamKeys::new_unchecked(vec![old, new], Keyring::new_unchecked(Vec::new()));
+        let keys =
+            RelyingPartyKeys::new_unchecked(vec![old, new], Keyring::new_unchecked(Vec::new()));
         let published = |now| {
             set(&keys, now)
                 .iter()
@@ -215,7 +216,7 @@ mod tests {
     #[test]
     fn a_missing_kind_is_named() {
         let ring = || Keyring::new_unchecked(Vec::new());
-        assert_eq!(UpstreamKeys::new(Vec::new(), ring()).unwrap_err(), KeyType::Ec);
-        assert_eq!(UpstreamKeys::new(vec![ec(T0)], ring()).unwrap_err(), KeyType::Rsa);
+        assert_eq!(RelyingPartyKeys::new(Vec::new(), ring()).unwrap_err(), KeyType::Ec);
+        assert_eq!(RelyingPartyKeys::new(vec![ec(T0)], ring()).unwrap_err(), KeyType::Rsa);
     }
 }
