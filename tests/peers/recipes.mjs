@@ -177,8 +177,9 @@ export const skipWithoutKeycloak = () => skipWithout('java', 'Install a Java 17 
 export async function keycloakFolder() {
   if (!hasKeycloak()) {
     const artifact = `org.keycloak:keycloak-quarkus-dist:${KEYCLOAK.replace('keycloak-', '')}:zip`;
+    mkdirSync(productCache, { recursive: true });
     await runSuccessfully('mvn', ['-q', '-ntp', 'dependency:get', `-Dartifact=${artifact}`, '-Dtransitive=false']);
-    await runSuccessfully('mvn', ['-q', '-ntp', 'dependency:unpack', `-Dartifact=${artifact}`, `-DoutputDirectory=${productCache}`]);
+    await runSuccessfully('mvn', ['-q', '-ntp', 'dependency:unpack', `-Dartifact=${artifact}`, `-DoutputDirectory=${productCache}`], { cwd: productCache });
   }
   return path.dirname(path.dirname(hasKeycloak()));
 }
