@@ -62,6 +62,16 @@ fn the_sandbox_names_the_newest_release() {
 }
 
 #[test]
+fn the_readme_names_the_packages_of_the_newest_release() {
+    let changelog = read("CHANGELOG.md");
+    let sentence = released_versions(&changelog).first().map_or_else(
+        || "\nThere are no published packages yet.\n".into(),
+        |version| format!("\nThe repository's **Releases** page has the packages of {version}.\n"),
+    );
+    assert!(read("README.md").contains(&sentence), "{sentence}");
+}
+
+#[test]
 fn the_lock_file_of_the_fuzz_targets_has_the_version() {
     let lock = read("fuzz/Cargo.lock");
     let entry = format!("name = \"passerelle-protocol\"\nversion = \"{VERSION}\"\n");
