@@ -72,8 +72,3 @@ pub fn build(
     let connector = configured.kind.build(configured, context)?;
     Ok(mapped::with_mapping(configured.id.clone(), connector, mapping, metrics))
 }
-
-/// Compiles the examples of the contributor's guide as doc tests.
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/adding-a-kind.md")]
-pub struct AddingAKind;
