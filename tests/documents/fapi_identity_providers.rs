@@ -1,5 +1,5 @@
-//! `docs/fapi-identity-providers.md` against the code: every module of the Foundation's plans for
-//! relying parties is listed, and every test that the page names exists.
+//! `docs/fapi-identity-providers.md` and the modules of the Foundation's plans for relying parties
+//! against the code: every module is listed, and every test that the pages name exists.
 
 use crate::test_tables::{exists, page, reader, tests};
 
@@ -72,18 +72,23 @@ fn faults(page: &str) -> Vec<String> {
     faults
 }
 
+fn pages() -> String {
+    page("fapi-identity-providers.md")
+        + &page("../tests/documents/certification/relying-party-modules.md")
+}
+
 #[test]
 fn every_requirement_and_module_has_tests_that_exist() {
-    let faults = faults(&page("fapi-identity-providers.md"));
+    let faults = faults(&pages());
     assert!(faults.is_empty(), "\n{}\n", faults.join("\n"));
 }
 
 #[test]
 fn forged_rows_are_detected() {
-    let page = page("fapi-identity-providers.md");
+    let pages = pages();
     for (from, to) in
         [("::a_bearer_token", "::a_bear_token"), ("test-happy-path |", "test-happy |")]
     {
-        assert!(!faults(&page.replacen(from, to, 1)).is_empty(), "{from}");
+        assert!(!faults(&pages.replacen(from, to, 1)).is_empty(), "{from}");
     }
 }
