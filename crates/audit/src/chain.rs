@@ -118,13 +118,11 @@ impl ChainPosition {
 }
 
 /// Returns the hash of a line, which includes its line end.
-#[must_use]
 pub fn line_hash(line: &[u8]) -> String {
     to_hex(&digest::sha256(line))
 }
 
 /// Formats a time as RFC 3339, always with milliseconds, so that times sort as text.
-#[must_use]
 pub fn to_rfc3339(at: Timestamp) -> String {
     let millis = i64::try_from(at.millis()).unwrap_or(i64::MAX);
     DateTime::from_timestamp_millis(millis)

@@ -38,19 +38,16 @@ macro_rules! events {
             const BUILT_IN: &'static [Self] = &[$(Self::$variant,)*];
 
             /// Returns the name in the log.
-            #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $name,)* Self::Extension(event) => event.name }
             }
 
             /// Returns the meaning of the event, in a sentence.
-            #[must_use]
             pub const fn meaning(self) -> &'static str {
                 match self { $(Self::$variant => $doc,)* Self::Extension(event) => event.meaning }
             }
 
             /// Returns the fields that a line of this event may have, besides those of every line.
-            #[must_use]
             pub const fn fields(self) -> &'static [&'static str] {
                 match self {
                     $(Self::$variant => &[$(stringify!($field),)*],)*
@@ -239,7 +236,6 @@ pub struct Event {
 
 impl Event {
     /// Creates an event without fields.
-    #[must_use]
     pub const fn new(kind: EventKind) -> Self {
         Self {
             kind,

@@ -113,13 +113,11 @@ pub struct CheckpointFile {
 
 impl CheckpointFile {
     /// Returns the file in the state folder.
-    #[must_use]
     pub fn in_folder(state: &Path) -> Self {
         Self::at(&state.join(FILE_NAME))
     }
 
     /// Returns the file at a path.
-    #[must_use]
     pub fn at(path: &Path) -> Self {
         Self { path: path.to_owned() }
     }

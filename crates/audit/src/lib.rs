@@ -95,7 +95,6 @@ pub struct Audit {
 
 impl Audit {
     /// Returns a handle that does nothing.
-    #[must_use]
     pub const fn off() -> Self {
         Self { log: None, recent: None }
     }
@@ -128,7 +127,6 @@ impl Audit {
 
     /// Queues an event that an action requires, for the log alone. Returns whether it was queued for
     /// a log that can be written; otherwise the action must not happen.
-    #[must_use]
     pub fn record_required(&self, event: Event) -> bool {
         self.log.as_ref().is_some_and(|log| log.is_writable() && log.enqueue(event))
     }
@@ -155,13 +153,11 @@ impl Audit {
     }
 
     /// Returns why no login may begin, with the fix.
-    #[must_use]
     pub fn admission_problem(&self) -> Option<CheckFinding> {
         self.log.as_ref().and_then(|queue| queue.admission_problem())
     }
 
     /// Returns the problems that an operator should solve, one line each.
-    #[must_use]
     pub fn warnings(&self) -> Vec<CheckFinding> {
         self.log.as_ref().map(|queue| queue.warnings()).unwrap_or_default()
     }

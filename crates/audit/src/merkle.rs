@@ -23,7 +23,6 @@ pub struct MerkleTree {
 
 impl MerkleTree {
     /// Returns the number of lines.
-    #[must_use]
     pub const fn size(&self) -> u64 {
         self.size
     }
@@ -41,7 +40,6 @@ impl MerkleTree {
     }
 
     /// Returns the Merkle Tree Hash; that of no lines is SHA-256 of nothing.
-    #[must_use]
     pub fn root(&self) -> NodeHash {
         let mut subtrees = self.subtrees.iter().rev();
         let Some(last) = subtrees.next() else { return sha256_parts([]) };
@@ -50,7 +48,6 @@ impl MerkleTree {
 }
 
 /// Returns the hash of a line as a leaf.
-#[must_use]
 pub fn hash_leaf(line: &[u8]) -> NodeHash {
     sha256_parts([LEAF_PREFIX, line])
 }
@@ -61,7 +58,6 @@ fn hash_node(left: &NodeHash, right: &NodeHash) -> NodeHash {
 
 /// Returns the hashes that lead from the leaf at `index` to the root (RFC 9162 §2.1.3.1); `None` if
 /// there is no such leaf.
-#[must_use]
 pub fn inclusion_path(leaves: &[NodeHash], index: usize) -> Option<Vec<NodeHash>> {
     if index >= leaves.len() {
         return None;
@@ -85,7 +81,6 @@ pub fn inclusion_path(leaves: &[NodeHash], index: usize) -> Option<Vec<NodeHash>
 
 /// Returns the root that `path` leads to from a leaf (RFC 9162 §2.1.3.2); `None` if the path does
 /// not fit a tree of this size.
-#[must_use]
 pub fn root_from_path(
     leaf: NodeHash,
     index: u64,
@@ -114,7 +109,6 @@ pub fn root_from_path(
 }
 
 /// Writes a hash in hexadecimal.
-#[must_use]
 pub fn to_hex(hash: &NodeHash) -> String {
     let digit =
         |nibble: u8| char::from(if nibble < 10 { b'0' + nibble } else { b'a' + nibble - 10 });
@@ -127,7 +121,6 @@ pub fn to_hex(hash: &NodeHash) -> String {
 }
 
 /// Reads a hash in hexadecimal; `None` if it is malformed.
-#[must_use]
 pub fn from_hex(text: &str) -> Option<NodeHash> {
     let mut hash = [0; 32];
     if text.len() != 64 || !text.bytes().all(|c| c.is_ascii_hexdigit()) {

@@ -72,7 +72,6 @@ pub enum ProofError {
 
 impl ProofError {
     /// Returns whether the event may still be proven with more keys or another file.
-    #[must_use]
     pub const fn is_inconclusive(&self) -> bool {
         matches!(self, Self::UnknownKey(_) | Self::NotSigned(_) | Self::SignedByAnotherProcess(_))
     }
@@ -183,7 +182,6 @@ pub struct Prover<'k> {
 
 impl<'k> Prover<'k> {
     /// Creates a prover without lines. With `kind`, it proves only the events of that name.
-    #[must_use]
     pub fn new(keys: &'k VerificationKeys, support_id: SupportId, kind: Option<String>) -> Self {
         let proof = LoginProof {
             format: FORMAT.to_owned(),
@@ -212,7 +210,6 @@ impl<'k> Prover<'k> {
     }
 
     /// Returns the proof, and why further events of the login are not proven.
-    #[must_use]
     pub fn finish(mut self) -> (LoginProof, Vec<ProofError>) {
         self.report_unsigned_lines();
         (self.proof, self.errors)

@@ -70,7 +70,6 @@ pub enum LoginStage {
 
 impl LoginStage {
     /// Returns the name; that of [`passerelle_federation::login::LoginState::name`] where it exists.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Choosing => "choosing",
@@ -85,7 +84,6 @@ impl LoginStage {
     }
 
     /// Returns whether the login is in progress.
-    #[must_use]
     pub const fn is_live(self) -> bool {
         matches!(
             self,
@@ -175,7 +173,6 @@ struct Shard {
 
 impl RecentEvents {
     /// Creates an empty collection with these limits.
-    #[must_use]
     pub fn new(limits: RetentionLimits, env: &Env) -> Self {
         Self {
             env: env.clone(),
@@ -221,13 +218,11 @@ impl RecentEvents {
     }
 
     /// Summarizes the logins that failed in the last hour.
-    #[must_use]
     pub fn summarize_failures(&self, filter: &FailureFilter) -> FailureSummary {
         self.failures.summarize(filter, self.env.now())
     }
 
     /// Returns the timeline of a support id.
-    #[must_use]
     pub fn find(&self, id: &SupportId) -> Option<Timeline> {
         let key = id.number()?;
         let shard = self.shard(key)?;
@@ -252,7 +247,6 @@ impl RecentEvents {
 
 impl Timeline {
     /// Returns whether the timeline has the first event of its login.
-    #[must_use]
     pub fn is_whole(&self) -> bool {
         self.stage == LoginStage::NoLogin
             || self
@@ -266,13 +260,11 @@ impl Timeline {
     }
 
     /// Returns the last refusal.
-    #[must_use]
     pub fn refusal(&self) -> Option<&TimelineEntry> {
         self.entries.iter().rev().find(|entry| entry.code.is_some())
     }
 
     /// Returns the identity provider that was chosen last.
-    #[must_use]
     pub fn identity_provider(&self) -> Option<&ConnectorId> {
         self.entries.iter().rev().find_map(|entry| match &entry.party {
             Party::IdentityProvider(id) => Some(id),
@@ -281,7 +273,6 @@ impl Timeline {
     }
 
     /// Builds the timeline of one login from its events, oldest first; `None` without any.
-    #[must_use]
     pub fn from_entries(
         entries: impl IntoIterator<Item = (Option<ClientId>, TimelineEntry)>,
     ) -> Option<Self> {
@@ -343,7 +334,6 @@ impl Timeline {
 }
 
 /// Makes an explanation printable and bounded, because parts of it may come from upstream.
-#[must_use]
 pub fn printable_detail(detail: &str) -> Box<str> {
     printable_ascii(detail, MAX_DETAIL_CHARS).into_boxed_str()
 }

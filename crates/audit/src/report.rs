@@ -171,7 +171,6 @@ impl VerificationReport {
 
     /// Returns true if a process ended without a signature over its last lines, or may have had
     /// further lines.
-    #[must_use]
     pub fn has_unsigned_end(&self) -> bool {
         let is_open = |note: &LogNote| {
             matches!(note.kind, NoteKind::NotStopped { .. } | NoteKind::Interrupted { .. })
@@ -180,7 +179,6 @@ impl VerificationReport {
     }
 
     /// Returns the overall result.
-    #[must_use]
     pub fn result(&self) -> VerificationResult {
         if !self.findings.is_empty() {
             VerificationResult::Modified

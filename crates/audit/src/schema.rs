@@ -11,7 +11,6 @@ use super::chain::AuditLine;
 pub const SCHEMA: &str = "audit-line.schema.json";
 
 /// Returns the schema of a line.
-#[must_use]
 pub fn schema() -> Value {
     SchemaSettings::draft2020_12()
         .for_serialize()
@@ -29,7 +28,6 @@ pub fn write_schema(folder: &Path) -> std::io::Result<()> {
 }
 
 /// Returns the schema as the text of its file.
-#[must_use]
 pub fn rendered_schema() -> String {
     format!("{:#}\n", schema())
 }

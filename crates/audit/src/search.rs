@@ -47,7 +47,6 @@ pub struct LoginLine {
 
 impl LoginLine {
     /// Returns the time; `None` if it is malformed.
-    #[must_use]
     pub fn timestamp(&self) -> Option<Timestamp> {
         let millis = DateTime::parse_from_rfc3339(&self.time).ok()?.timestamp_millis();
         Some(Timestamp::from_millis(u64::try_from(millis).ok()?))

@@ -13,7 +13,6 @@ pub struct TrustedCheckpoints(pub(super) BTreeMap<u64, String>);
 impl TrustedCheckpoints {
     /// Extracts every checkpoint from a text, such as the program's log. Ignores those that none of
     /// the keys has signed.
-    #[must_use]
     pub fn from_text(text: &str, keys: &VerificationKeys) -> Self {
         let words =
             text.split(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_')));
@@ -24,7 +23,6 @@ impl TrustedCheckpoints {
     }
 
     /// Returns whether there are none.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

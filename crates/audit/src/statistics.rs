@@ -57,7 +57,6 @@ struct CountedMembers {
 
 impl LoginStatistics {
     /// Creates a counter without logins.
-    #[must_use]
     pub const fn new(month: Month) -> Self {
         Self { month, counts: BTreeMap::new(), malformed: 0 }
     }
@@ -79,13 +78,11 @@ impl LoginStatistics {
     }
 
     /// Returns the number of lines that are not lines of an audit log.
-    #[must_use]
     pub const fn malformed(&self) -> u64 {
         self.malformed
     }
 
     /// Returns the counts, ordered by service provider, identity provider and level.
-    #[must_use]
     pub fn counts(self) -> Vec<LoginCount> {
         let row = |(key, logins): ([String; 3], u64)| {
             let [service_provider, identity_provider, level] = key;

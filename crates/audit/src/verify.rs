@@ -39,7 +39,6 @@ pub struct LineHeader {
 
 impl LineHeader {
     /// Parses a line with its line end. Returns `None` if it is not a line of this version.
-    #[must_use]
     pub fn parse(line: &[u8]) -> Option<Self> {
         let line = line.strip_suffix(b"\n")?;
         serde_json::from_slice(line).ok().filter(|header: &Self| header.v == LINE_VERSION)
@@ -88,7 +87,6 @@ pub struct Verifier<'k> {
 
 impl<'k> Verifier<'k> {
     /// Creates a verifier without lines.
-    #[must_use]
     pub fn new(keys: &'k VerificationKeys, trusted: TrustedCheckpoints, chains: Chains) -> Self {
         let location = LineLocation { file: String::new(), line: 0 };
         Self {
@@ -124,7 +122,6 @@ impl<'k> Verifier<'k> {
     }
 
     /// Returns the report after the last file.
-    #[must_use]
     pub fn finish(mut self) -> VerificationReport {
         self.report_late_lines();
         if let Some((location, _)) = self.unparsed.take() {

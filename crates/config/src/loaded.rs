@@ -449,13 +449,11 @@ fn missing_entry_warnings(
 
 impl LoadedConfig {
     /// Returns the table of an optional crate.
-    #[must_use]
     pub fn extension_table(&self, extension: &Extension) -> Option<&ConfiguredTable> {
         self.extension_tables.get(extension.table?.kind.name)
     }
 
     /// Returns the federation of this configuration.
-    #[must_use]
     pub fn build_federation(&self) -> Federation {
         self.files.build_federation()
     }

@@ -45,7 +45,6 @@ struct RenderedSection {
 }
 
 /// Returns the reference page: the kinds of files, each with a table and an example for a task.
-#[must_use]
 pub fn reference_markdown(kinds: Kinds) -> String {
     let mut page = INTRODUCTION.to_owned();
     for ((title, sections), (_, schema)) in FILES.into_iter().zip(schema::schemas(kinds)) {

@@ -51,7 +51,6 @@ pub struct ConfigReport<'l> {
 
 impl<'l> ConfigReport<'l> {
     /// Creates the report of a load at `now`.
-    #[must_use]
     pub fn new(loaded: &'l Result<LoadedConfig, Vec<Diagnostic>>, now: Timestamp) -> Self {
         let mut report = Self {
             valid: false,
@@ -86,7 +85,6 @@ fn to_texts<T: fmt::Display>(names: impl Iterator<Item = T>) -> Vec<String> {
 
 /// Returns the output of `passerelle check`: every problem, or a summary of the configuration with
 /// its warnings at `now`.
-#[must_use]
 pub fn render_check_output(
     loaded: &Result<LoadedConfig, Vec<Diagnostic>>,
     now: Timestamp,

@@ -56,7 +56,6 @@ pub fn settings_schema(kinds: Kinds) -> Value {
 }
 
 /// Returns every schema with its file name in `config/schemas`.
-#[must_use]
 pub fn schemas(kinds: Kinds) -> Vec<(&'static str, Value)> {
     vec![
         ("passerelle.schema.json", settings_schema(kinds)),

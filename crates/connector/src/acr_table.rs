@@ -45,13 +45,11 @@ impl AcrTable {
     }
 
     /// Returns true if no level is listed.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.levels().next().is_none()
     }
 
     /// Returns the values by level.
-    #[must_use]
     pub fn values_by_level(&self) -> BTreeMap<Level, Vec<String>> {
         self.levels().map(|(level, values)| (level, values.to_vec())).collect()
     }

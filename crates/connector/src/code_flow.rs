@@ -99,7 +99,6 @@ const USER_CANCELLED_ERRORS: &[&str] = &[
 /// Returns the error for the `error` of an authorization response (RFC 6749 §4.1.2.1). The user's
 /// cancel, a sign-in that is less safe than asked, and the identity provider's failure are three
 /// outcomes, for the user and for the service provider.
-#[must_use]
 pub(crate) fn authorization_error(error: &str) -> ConnectorError {
     let code = match error {
         error if USER_CANCELLED_ERRORS.contains(&error) => ErrorCode::IdpDenied,

@@ -36,7 +36,6 @@ pub struct ConfiguredConnector {
 
 impl ConfiguredConnector {
     /// Returns the metadata for the rest of the hub.
-    #[must_use]
     pub fn metadata(&self) -> ConnectorProfile {
         let file = &self.file;
         let name = Arc::new(file.name.clone());
@@ -65,7 +64,6 @@ impl ConfiguredConnector {
     }
 
     /// Returns true if the identity provider verifies identities, or is a sandbox.
-    #[must_use]
     pub fn proves_identity(&self) -> bool {
         self.file.identity == Some(IdentityProof::Verified) || self.kind.is_sandbox()
     }
@@ -82,7 +80,6 @@ pub enum SandboxMode {
 
 impl SandboxMode {
     /// Returns [`Self::On`] if `enabled`.
-    #[must_use]
     pub const fn from_flag(enabled: bool) -> Self {
         if enabled { Self::On } else { Self::Off }
     }

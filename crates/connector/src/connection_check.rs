@@ -39,7 +39,6 @@ pub(crate) fn diagnose_connection(
 }
 
 /// Returns the diagnostic of a certificate that TLS accepted.
-#[must_use]
 pub fn diagnose_certificate(
     certificate: Option<&PeerCertificate>,
     now: Timestamp,
@@ -63,7 +62,6 @@ pub fn diagnose_certificate(
 }
 
 /// Returns the diagnostic of a certificate that TLS rejected, with the library's message.
-#[must_use]
 pub fn diagnose_rejected_certificate(host: &str, why: &str) -> CheckDiagnostic {
     let fix = if why.contains("expired") || why.contains("Expired") {
         "it has expired: the identity provider must renew it"
@@ -88,7 +86,6 @@ pub fn diagnose_rejected_certificate(host: &str, why: &str) -> CheckDiagnostic {
 }
 
 /// Returns the diagnostic of the identity provider's clock, from the `Date` of a response.
-#[must_use]
 pub(crate) fn diagnose_clock(response: &TimedResponse) -> CheckDiagnostic {
     let (headers, sent_at, received_at) =
         (response.response.headers(), response.sent_at, response.received_at);

@@ -66,7 +66,6 @@ pub struct SampleVerification {
 
 impl SampleVerification {
     /// Returns the outcome of a sample that is rejected for this reason.
-    #[must_use]
     pub fn rejected(reason: CheckDiagnostic) -> Self {
         Self { diagnostics: vec![reason], claims: None }
     }

@@ -31,7 +31,6 @@ impl DroppedClaims {
     }
 
     /// Returns the claims.
-    #[must_use]
     pub fn rows(&self) -> Vec<DroppedClaimRow> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
     }

@@ -26,7 +26,6 @@ impl ConnectorError {
     }
 
     /// Returns the error for a response with an unexpected status.
-    #[must_use]
     pub(crate) fn unexpected_status(what: &str, answer: &HttpResponse) -> Self {
         let status = answer.status();
         // RFC 6585 §4: the server works, and limits the hub's requests.

@@ -97,7 +97,6 @@ pub trait ConnectorKind: KindSettings {
 }
 
 /// Returns the `acr` policy that a connector file describes.
-#[must_use]
 pub fn acr_policy_from_file(file: &ConnectorFile) -> AcrPolicy {
     AcrPolicy {
         lowest: file.levels.lowest,
@@ -112,7 +111,6 @@ pub fn acr_policy_from_file(file: &ConnectorFile) -> AcrPolicy {
 
 /// Returns the format of the kind with the table `[kind.{name}]`. `summary` describes it in the
 /// schema.
-#[must_use]
 pub const fn connector_kind<K>(name: &'static str, summary: &'static str) -> ConnectorKindFormat
 where
     K: ConnectorKind + DeserializeOwned + JsonSchema,
@@ -135,7 +133,6 @@ pub struct ConfiguredKind {
 
 impl ConfiguredKind {
     /// Returns the settings as this type; `None` if they are of another kind.
-    #[must_use]
     pub fn downcast_ref<K: ConnectorKind>(&self) -> Option<&K> {
         let settings: &dyn Any = &*self.settings;
         settings.downcast_ref()
@@ -172,7 +169,6 @@ pub struct ConnectorKindFormat {
 impl ConnectorKindFormat {
     /// Returns a kind that this build of the program lacks, because a Cargo feature of the same
     /// name is off.
-    #[must_use]
     pub const fn missing(name: &'static str) -> Self {
         Self {
             name,
@@ -294,7 +290,6 @@ impl SupportedKinds {
 }
 
 /// Returns the schema of a connector file of these kinds.
-#[must_use]
 pub fn connector_schema(kinds: &[ConnectorKindFormat]) -> serde_json::Value {
     let mut generator = schema_node::generator();
     let mut schema = generator.root_schema_for::<ConnectorFile>().to_value();
@@ -333,7 +328,6 @@ pub struct KindCheck<'a> {
 
 impl<'a> KindCheck<'a> {
     /// Creates the check of the table `[kind.{name}]`.
-    #[must_use]
     pub const fn new(
         check: FileCheck<'a>,
         name: &'static str,
@@ -344,7 +338,6 @@ impl<'a> KindCheck<'a> {
     }
 
     /// Returns the rest of the file.
-    #[must_use]
     pub const fn file(&self) -> &ConnectorFile {
         self.file
     }

@@ -51,7 +51,6 @@ struct StoredCode<S, T> {
 
 impl<T: Serialize + DeserializeOwned> LoginPageCodes<T> {
     /// Returns the codes of `connector`, kept in `store`.
-    #[must_use]
     pub fn new(connector: &ConnectorId, store: LateStore) -> Self {
         Self { connector: connector.clone(), store, values: PhantomData }
     }

@@ -45,7 +45,6 @@ pub(crate) async fn fetch_timed(
 }
 
 /// Returns an attempt that belongs to no login, for the redemption of a random code.
-#[must_use]
 pub(crate) fn attempt_for_random_code(
     env: &Env,
     connector: ConnectorId,
@@ -76,7 +75,6 @@ pub(crate) fn attempt_for_random_code(
 /// Returns the diagnostic for the token endpoint's response to a random code. RFC 6749 §5.2:
 /// `invalid_grant` means that the client authentication was accepted, as no known server checks the
 /// code before the client.
-#[must_use]
 pub(crate) fn diagnose_client_authentication(
     outcome: Result<(), ConnectorError>,
     fix: &str,
@@ -130,7 +128,6 @@ pub(crate) fn diagnose_client_authentication(
 }
 
 /// Returns the diagnostic for an error of the connector.
-#[must_use]
 pub fn diagnostic_for_error(name: &'static str, error: &ConnectorError) -> CheckDiagnostic {
     let entry = error.code.entry();
     CheckDiagnostic::error(
@@ -141,7 +138,6 @@ pub fn diagnostic_for_error(name: &'static str, error: &ConnectorError) -> Check
 }
 
 /// Returns the diagnostic for a call without a response.
-#[must_use]
 pub(crate) fn diagnostic_for_call_error(
     name: &'static str,
     what: &str,

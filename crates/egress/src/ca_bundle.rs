@@ -40,7 +40,6 @@ impl CaBundle {
     }
 
     /// Returns the PEM text.
-    #[must_use]
     pub fn pem(&self) -> &str {
         &self.pem
     }

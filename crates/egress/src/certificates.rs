@@ -9,14 +9,12 @@ use passerelle_protocol::env::Timestamp;
 pub const MIN_CERTIFICATE_DAYS: i64 = 14;
 
 /// Returns the earliest expiry among the certificates of a PEM text; `None` if it contains none.
-#[must_use]
 pub fn earliest_expiry(pem: &[u8]) -> Option<Timestamp> {
     X509::stack_from_pem(pem).ok()?.iter().filter_map(expiry).min()
 }
 
 /// Returns the whole days until a DER certificate expires, negative if it has expired; `None` if
 /// the bytes are not a certificate.
-#[must_use]
 pub fn days_left(der: &[u8], now: Timestamp) -> Option<i64> {
     let expiry = expiry(&X509::from_der(der).ok()?)?;
     let seconds = |time: Timestamp| i64::try_from(time.seconds()).ok();
@@ -24,13 +22,11 @@ pub fn days_left(der: &[u8], now: Timestamp) -> Option<i64> {
 }
 
 /// Returns when a certificate expires.
-#[must_use]
 pub fn expiry(certificate: &X509) -> Option<Timestamp> {
     timestamp(certificate.not_after())
 }
 
 /// Returns a time of a certificate; a time before 1970 is 1970.
-#[must_use]
 pub fn timestamp(time: &Asn1TimeRef) -> Option<Timestamp> {
     let since = Asn1Time::from_unix(0).ok()?.diff(time).ok()?;
     let seconds = i64::from(since.days) * 86_400 + i64::from(since.secs);

@@ -30,7 +30,6 @@ impl CircuitState {
         [Self::Closed.label(), Self::Open.label(), Self::HalfOpen.label()];
 
     /// Returns the label of the state, for metrics and logs.
-    #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
             Self::Closed => "closed",
@@ -69,13 +68,11 @@ impl State {
 
 impl CircuitBreaker {
     /// Returns a closed breaker that stays open for [`DEFAULT_OPEN_TIME`].
-    #[must_use]
     pub fn new(on_change: StateChangeListener) -> Self {
         Self::with_open_time(DEFAULT_OPEN_TIME, on_change)
     }
 
     /// Returns a closed breaker that stays open for `open_time`.
-    #[must_use]
     pub fn with_open_time(open_time: Duration, on_change: StateChangeListener) -> Self {
         Self { state: Mutex::new(State::Closed { failures: 0 }), open_time, on_change }
     }

@@ -9,7 +9,6 @@ use passerelle_protocol::field_value::trim_ows;
 
 /// Returns the delay of `Retry-After`. A date is compared with the response's `Date`, so that no
 /// clock is involved.
-#[must_use]
 pub fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok()).map(trim_ows);
     let date = |text: &str| chrono::DateTime::parse_from_rfc2822(text).ok();

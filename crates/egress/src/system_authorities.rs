@@ -13,7 +13,6 @@ pub const NO_AUTHORITIES_FIX: &str =
     "install the package ca-certificates, or set SSL_CERT_FILE to a file of certificates in PEM";
 
 /// Returns the authorities of the system. Logs once that there are none.
-#[must_use]
 pub fn system_authorities() -> RootCertStore {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);

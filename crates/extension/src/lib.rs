@@ -95,7 +95,6 @@ pub struct StartedExtension {
 
 impl Extension {
     /// Creates an extension that adds nothing.
-    #[must_use]
     pub const fn new(name: &'static str) -> Self {
         Self {
             name,

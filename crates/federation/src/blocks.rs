@@ -127,13 +127,11 @@ impl Block {
     }
 
     /// Returns true if the block is in force.
-    #[must_use]
     pub fn is_in_force(&self, now: Timestamp) -> bool {
         self.validity.status_at(now) == ValidityStatus::Valid
     }
 
     /// Returns true if the block will never be in force again.
-    #[must_use]
     pub fn has_ended(&self, now: Timestamp) -> bool {
         self.validity.status_at(now) == ValidityStatus::Expired
     }

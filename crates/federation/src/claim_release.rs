@@ -27,14 +27,12 @@ pub struct ReleasedClaims {
 impl Federation {
     /// Returns the rules of a service provider, active or not; federation rules if it doesn't
     /// exist.
-    #[must_use]
     pub fn rules_for(&self, client_id: &ClientId) -> ProtocolRules {
         self.service_provider(client_id)
             .map_or_else(ProtocolRules::default, |service| service.registration.rules)
     }
 
     /// Returns the scope table for `rules`.
-    #[must_use]
     pub const fn scope_table(&self, rules: ProtocolRules) -> &ScopeTable {
         match rules {
             ProtocolRules::Federation => &self.scopes,
@@ -55,7 +53,6 @@ impl Federation {
     /// Returns the claims granted to a request: those of its scopes, and under `rules = "openid"`
     /// those named in `claims` if a scope of the service provider contains them. A scope that was
     /// revoked since the request releases nothing.
-    #[must_use]
     pub fn released_claims(&self, request: &AuthorizationRequest) -> ReleasedClaims {
         let table = self.scope_table(self.rules_for(&request.client_id));
         let service = self.service_provider(&request.client_id);
@@ -74,7 +71,6 @@ impl Federation {
     }
 
     /// Returns the personal claims among those on a page: what consent must cover.
-    #[must_use]
     pub fn consent_claims(&self, shown: &Map<String, Value>) -> BTreeSet<ClaimName> {
         let names = shown.keys().map(|name| ClaimName::from_name(name));
         names.filter(|claim| self.declared_claims.is_personal(claim)).collect()
@@ -82,7 +78,6 @@ impl Federation {
 
     /// Returns all claims that a request releases, in any response, with their values; without
     /// `sub`.
-    #[must_use]
     pub fn released_claim_values(
         &self,
         request: &AuthorizationRequest,

@@ -107,7 +107,6 @@ pub enum ClientAuthentication {
 
 impl ClientAuthentication {
     /// Returns the client secrets; none for the other methods.
-    #[must_use]
     pub fn secrets(&self) -> &[DatedSecret] {
         match self {
             Self::SecretPost(secrets) | Self::SecretBasic(secrets) | Self::Secret(secrets) => {

@@ -31,7 +31,6 @@ pub struct AssertionRules {
 
 impl AssertionRules {
     /// Returns the rules of a service provider under these protocol rules.
-    #[must_use]
     pub const fn new(
         algs: AcceptedAlgs,
         audiences: AcceptedAudiences,
@@ -74,7 +73,6 @@ impl Audience {
     pub const VOCABULARY: &str = "write \"issuer\", \"token_endpoint\", \"pushed_authorization_request_endpoint\", or an absolute URL that starts with https://";
 
     /// Parses a keyword or an absolute URL.
-    #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         match text {
             "issuer" => Some(Self::Issuer),
@@ -118,7 +116,6 @@ impl HubAddresses<'_> {
 
 impl AcceptedAudiences {
     /// Returns the listed audiences, or the default of the rules.
-    #[must_use]
     pub fn new(listed: Option<&[String]>, rules: ProtocolRules) -> Self {
         match (listed, rules) {
             // Invalid entries are reported by `check_audiences`, so the file is not loaded.
@@ -135,7 +132,6 @@ impl AcceptedAudiences {
     }
 
     /// Returns true if `aud` contains accepted audiences only.
-    #[must_use]
     pub fn accepts(&self, aud: &Value, hub: HubAddresses<'_>) -> bool {
         let Self::AnyOf(accepted) = self else { return aud.as_str() == Some(hub.issuer) };
         let is_accepted = |value: &Value| {

@@ -33,7 +33,6 @@ pub struct JwksUri {
 
 impl JwksUri {
     /// Returns the egress rules for the URL.
-    #[must_use]
     pub fn egress_rules(&self) -> (AllowedSchemes, &[String]) {
         (self.schemes, &self.internal_hosts)
     }

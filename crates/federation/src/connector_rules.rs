@@ -43,7 +43,6 @@ pub enum AllowedConnectors {
 
 impl AllowedConnectors {
     /// Returns true if the connector may be used.
-    #[must_use]
     pub fn allows(&self, connector: &ConnectorId) -> bool {
         match self {
             Self::All => true,
@@ -62,7 +61,6 @@ pub struct ConnectorOrder {
 
 impl ConnectorOrder {
     /// Creates an order of `first`, then `second`. A repeated connector keeps its first position.
-    #[must_use]
     pub fn new(first: &[ConnectorId], second: &[ConnectorId]) -> Self {
         let mut order = Self::default();
         for id in first.iter().chain(second) {
@@ -74,7 +72,6 @@ impl ConnectorOrder {
     }
 
     /// Returns the hub's order, after the connectors that a service provider puts first.
-    #[must_use]
     pub fn with_preference(own: &[ConnectorId], hub: &Arc<Self>) -> Arc<Self> {
         if own.is_empty() { Arc::clone(hub) } else { Arc::new(Self::new(own, &hub.first)) }
     }
@@ -87,7 +84,6 @@ impl ConnectorOrder {
 
 impl ConnectorRules {
     /// Returns the connectors that rules without problems allow.
-    #[must_use]
     pub fn allowed_connectors(&self) -> AllowedConnectors {
         match &self.allow {
             Some(allowed) => AllowedConnectors::Only(allowed.iter().cloned().collect()),

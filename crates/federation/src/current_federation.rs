@@ -18,7 +18,6 @@ pub struct CurrentFederation {
 
 impl CurrentFederation {
     /// Creates a handle to `federation`.
-    #[must_use]
     pub fn new(federation: Federation) -> Self {
         Self {
             federation: Arc::new(ArcSwap::from_pointee(federation)),
@@ -27,7 +26,6 @@ impl CurrentFederation {
     }
 
     /// Returns an immutable snapshot. Two calls may return different snapshots.
-    #[must_use]
     pub fn load(&self) -> Arc<Federation> {
         self.federation.load_full()
     }
@@ -46,7 +44,6 @@ impl CurrentFederation {
 
     /// Returns the addresses of each identity provider: those of its connector's file, and those of
     /// its metadata once they have been fetched.
-    #[must_use]
     pub fn identity_provider_addresses(&self) -> Vec<String> {
         let (federation, published) = (self.load(), self.published_addresses.load());
         let connectors = federation.connectors().iter();

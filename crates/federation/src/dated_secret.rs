@@ -44,7 +44,6 @@ pub struct DatedSecret {
 
 impl DatedSecret {
     /// Returns when the last secret expires; `None` if one never expires, or there is none.
-    #[must_use]
     pub fn last_expiry(secrets: &[Self]) -> Option<Timestamp> {
         secrets
             .iter()

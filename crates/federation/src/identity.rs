@@ -56,7 +56,6 @@ pub struct Identity {
 impl Identity {
     /// Returns the claim `given_name`: all given names joined by one space (R052). `None` without
     /// any.
-    #[must_use]
     pub fn given_name(&self) -> Option<String> {
         (!self.given_names.is_empty()).then(|| self.given_names.join(" "))
     }

@@ -116,7 +116,6 @@ pub enum UnavailableDisplay {
 
 impl Federation {
     /// Creates a federation of service providers alone.
-    #[must_use]
     pub fn new(
         services: impl IntoIterator<Item = ServiceProvider>,
         scopes: ScopeTable,
@@ -146,7 +145,6 @@ impl Federation {
     }
 
     /// Replaces the service providers and data providers of `rest`.
-    #[must_use]
     pub fn with_clients(
         services: impl Iterator<Item = Arc<ServiceProvider>>,
         data_providers: impl Iterator<Item = Arc<DataProvider>>,
@@ -185,19 +183,16 @@ impl Federation {
     }
 
     /// Returns a service provider or a registered client by its client_id, active or not.
-    #[must_use]
     pub fn service_provider(&self, client_id: &ClientId) -> Option<&Arc<ServiceProvider>> {
         self.client_named(client_id.as_str())
     }
 
     /// Returns the name of a place or country by its code.
-    #[must_use]
     pub fn place_name(&self, code: &str, language: &str) -> Option<&str> {
         self.place_name_files.iter().find_map(|table| table.name(code, language))
     }
 
     /// Returns a service provider's logo by its version.
-    #[must_use]
     pub fn logo(&self, version: &str) -> Option<&Logo> {
         self.services
             .values()
@@ -211,7 +206,6 @@ impl Federation {
     }
 
     /// Returns a data provider by its client_id, active or not.
-    #[must_use]
     pub fn data_provider(&self, client_id: &ClientId) -> Option<&Arc<DataProvider>> {
         self.data_providers.get(client_id)
     }
@@ -227,13 +221,11 @@ impl Federation {
     }
 
     /// Returns a connector by its id, enabled or not.
-    #[must_use]
     pub fn connector(&self, id: &ConnectorId) -> Option<&Arc<ConnectorProfile>> {
         self.connectors.get(id)
     }
 
     /// Returns every connector by its id, enabled or not.
-    #[must_use]
     pub const fn connectors(&self) -> &BTreeMap<ConnectorId, Arc<ConnectorProfile>> {
         &self.connectors
     }
@@ -255,7 +247,6 @@ impl Federation {
     }
 
     /// Returns the connectors whose files match the domain most closely, enabled or not.
-    #[must_use]
     pub fn connectors_for_domain(&self, domain: &EmailDomain) -> Vec<ConnectorId> {
         let matches = self.connectors().iter().filter_map(|(id, connector)| {
             let patterns = connector.email_domains.iter();
@@ -268,7 +259,6 @@ impl Federation {
     }
 
     /// Returns the connectors sorted by name in each language.
-    #[must_use]
     pub fn sorted_connectors(&self) -> &SortedProviders {
         &self.sorted_connectors
     }
@@ -303,7 +293,6 @@ impl Federation {
     }
 
     /// Returns true if an active service provider is a public client.
-    #[must_use]
     pub fn has_public_clients(&self) -> bool {
         self.services.values().any(|service| {
             service.registration.active && service.registration.client_type == ClientType::Public
@@ -312,7 +301,6 @@ impl Federation {
 
     /// Returns what active service providers use to protect their requests and responses. Where
     /// clients register themselves, discovery lists everything that they can register.
-    #[must_use]
     pub fn protection_features(
         &self,
         policy: RequestPolicy,
@@ -333,7 +321,6 @@ impl Federation {
     }
 
     /// Returns true if an active service provider gets refresh tokens.
-    #[must_use]
     pub fn issues_refresh_tokens(&self) -> bool {
         self.services
             .values()
@@ -341,7 +328,6 @@ impl Federation {
     }
 
     /// Returns true if an active service provider or registered client receives logout tokens.
-    #[must_use]
     pub fn sends_logout_tokens(&self) -> bool {
         self.services
             .values()
@@ -350,7 +336,6 @@ impl Federation {
     }
 
     /// Returns true if pages of this origin belong to an active public client.
-    #[must_use]
     pub fn has_cors_origin(&self, origin: &str) -> bool {
         self.services
             .values()
@@ -359,13 +344,11 @@ impl Federation {
     }
 
     /// Like [`Self::service_provider`], for a client_id of a request.
-    #[must_use]
     pub fn client_named(&self, client_id: &str) -> Option<&Arc<ServiceProvider>> {
         self.services.get(client_id).or_else(|| self.registered.get(client_id))
     }
 
     /// Returns an active service provider by its client_id.
-    #[must_use]
     pub fn active_service_provider(&self, client_id: &ClientId) -> Option<&Arc<ServiceProvider>> {
         self.service_provider(client_id).filter(|service| service.registration.active)
     }

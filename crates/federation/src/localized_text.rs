@@ -6,7 +6,6 @@ use passerelle_settings::{FieldDiagnostic, FileCheck};
 
 /// Returns the text in `language`, else in English, French or any other language. Returns an empty
 /// text only for an empty table, which no loaded file contains.
-#[must_use]
 pub fn text_in_language<'a>(texts: &'a BTreeMap<String, String>, language: &str) -> &'a str {
     let found = [language, "en", "fr"].into_iter().find_map(|tag| texts.get(tag));
     found.or_else(|| texts.values().next()).map_or("", String::as_str)
@@ -34,7 +33,6 @@ pub fn check_texts(
 
 /// Returns a diagnostic for each invalid language tag and for each text that is not 1 to `most`
 /// characters.
-#[must_use]
 pub fn text_diagnostics(
     key: &str,
     texts: &BTreeMap<String, String>,

@@ -128,7 +128,6 @@ pub mod state_name {
 
 impl LoginState {
     /// Returns the name of the state.
-    #[must_use]
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Choosing(_) => state_name::CHOOSING,
@@ -143,7 +142,6 @@ impl LoginState {
     }
 
     /// Returns the connector that was chosen last, if the state holds it.
-    #[must_use]
     pub fn connector(&self) -> Option<&ConnectorId> {
         match self {
             Self::Choosing(Choosing { banner: Some(banner) }) => banner.connector.as_ref(),
@@ -189,7 +187,6 @@ pub enum HubCount {
 
 impl Login {
     /// Creates a login in its first state.
-    #[must_use]
     pub fn new(context: LoginContext) -> Self {
         Self { context: Box::new(context), state: LoginState::Choosing(Choosing::default()) }
     }
@@ -205,7 +202,6 @@ impl Login {
     }
 
     /// Returns how the login ended: with a code, or with this error. `None` while it has not.
-    #[must_use]
     pub const fn outcome(&self) -> Option<Result<(), ErrorCode>> {
         match &self.state {
             LoginState::Completed(Completed::Granted { .. }) => Some(Ok(())),
@@ -221,7 +217,6 @@ impl Login {
     }
 
     /// Returns whether `state` is that of the open attempt or of the last accepted callback.
-    #[must_use]
     pub fn expects_state(&self, state: &str) -> bool {
         let open_attempt = match &self.state {
             LoginState::AwaitingCallback(state) => Some(state.attempt.request.state.as_str()),
@@ -234,20 +229,17 @@ impl Login {
     }
 
     /// Returns whether a callback of `connector` with this `state` closes the open attempt.
-    #[must_use]
     pub fn awaits_callback(&self, connector: &ConnectorId, state: &str) -> bool {
         matches!(&self.state, LoginState::AwaitingCallback(awaiting)
             if awaiting.attempt.connector == *connector && awaiting.attempt.request.state == state)
     }
 
     /// Returns whether a process may still be verifying the callback.
-    #[must_use]
     pub fn is_being_verified(&self, now: Timestamp) -> bool {
         matches!(&self.state, LoginState::Verifying(state) if state.is_under_way(now))
     }
 
     /// Returns the session that this login's new session replaces.
-    #[must_use]
     pub fn replaced_session(&self) -> Option<&Secret<String>> {
         match &self.state {
             LoginState::Completed(answered) => answered.replaced_session(),
@@ -256,20 +248,17 @@ impl Login {
     }
 
     /// Returns whether the service provider has its answer. The record is then kept for a minute.
-    #[must_use]
     pub const fn is_completed(&self) -> bool {
         matches!(self.state, LoginState::Completed(_))
     }
 
     /// Returns whether the login has failed because it expired.
-    #[must_use]
     pub fn has_expired(&self) -> bool {
         matches!(&self.state, LoginState::Failed(failed) if failed.code() == ErrorCode::LoginExpired)
     }
 }
 
 /// Applies a request of the browser.
-#[must_use]
 pub fn on_request(login: Login, request: LoginRequest, inputs: &StepInputs<'_>) -> Step {
     let Login { context, state } = login;
     if context.is_redirect_withdrawn(inputs) {
@@ -306,7 +295,6 @@ pub fn on_request(login: Login, request: LoginRequest, inputs: &StepInputs<'_>) 
 }
 
 /// Applies the outcome of the effect that the last step requested.
-#[must_use]
 pub fn on_effect_outcome(login: Login, outcome: EffectOutcome, inputs: &StepInputs<'_>) -> Step {
     let Login { context, state } = login;
     if context.is_redirect_withdrawn(inputs) {

@@ -29,7 +29,6 @@ const MAX_ENTRY_LOGO_BYTES: u64 = 64 * 1024;
 
 impl Logo {
     /// Creates a logo.
-    #[must_use]
     pub fn new(media_type: &'static str, bytes: Vec<u8>) -> Self {
         let version =
             digest::base64url(&digest::sha256(&bytes)).get(..16).unwrap_or_default().into();

@@ -77,7 +77,6 @@ pub struct Notice {
 
 impl Notice {
     /// Returns true if the notice is in force.
-    #[must_use]
     pub fn is_in_force(&self, now: Timestamp) -> bool {
         self.validity.status_at(now) == ValidityStatus::Valid
     }

@@ -77,7 +77,6 @@ impl PlaceNames {
     }
 
     /// Returns the name of a code in a language, else in the file's first one.
-    #[must_use]
     pub fn name(&self, code: &str, language: &str) -> Option<&str> {
         let names = self.rows.get(code)?;
         let position = |tag: &str| self.languages.iter().position(|known| &**known == tag);
@@ -88,13 +87,11 @@ impl PlaceNames {
     }
 
     /// Returns the number of codes.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.rows.len()
     }
 
     /// Returns whether there are no codes.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }

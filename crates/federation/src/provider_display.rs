@@ -26,7 +26,6 @@ pub struct ProviderDisplay {
 
 impl ProviderDisplay {
     /// Creates display data, indexing the names for the search.
-    #[must_use]
     pub fn new(
         name: Arc<BTreeMap<String, String>>,
         category: Option<String>,
@@ -41,7 +40,6 @@ impl ProviderDisplay {
     }
 
     /// Returns true if each word of the query is a prefix of a word of a name in any language.
-    #[must_use]
     pub fn matches(&self, query: &SearchQuery) -> bool {
         query.0.iter().all(|wanted| self.words.contains(wanted.as_str()))
     }
@@ -54,7 +52,6 @@ pub struct SearchQuery(Vec<String>);
 
 impl SearchQuery {
     /// Normalizes a query. Returns `None` if it contains no word.
-    #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         // The leading space matches the start of a word only.
         let words: Vec<String> =
@@ -69,7 +66,6 @@ pub struct SortedProviders(BTreeMap<String, Vec<ConnectorId>>);
 
 impl SortedProviders {
     /// Sorts connectors by name in each language of their names.
-    #[must_use]
     pub fn new<'a>(
         connectors: impl Iterator<Item = (&'a ConnectorId, &'a ProviderDisplay)> + Clone,
     ) -> Self {
@@ -89,7 +85,6 @@ impl SortedProviders {
 
     /// Returns every connector in the order of `language`, or of another language if no name is in
     /// it.
-    #[must_use]
     pub fn in_language(&self, language: &str) -> &[ConnectorId] {
         self.0.get(language).or_else(|| self.0.values().next()).map_or(&[], Vec::as_slice)
     }

@@ -26,7 +26,6 @@ impl Federation {
     }
 
     /// Returns the registered clients.
-    #[must_use]
     pub const fn registered(&self) -> &Arc<RegisteredClients> {
         &self.registered
     }
@@ -37,14 +36,12 @@ impl Federation {
     }
 
     /// Returns true if the client registered itself and waits for an operator's approval.
-    #[must_use]
     pub fn is_pending(&self, client_id: &ClientId) -> bool {
         !self.services.contains_key(client_id)
             && self.registered.get(client_id).is_some_and(|client| !client.registration.active)
     }
 
     /// Returns true if any service provider is under `rules = "openid"`.
-    #[must_use]
     pub fn serves_openid(&self) -> bool {
         self.services
             .values()

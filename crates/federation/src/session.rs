@@ -86,7 +86,6 @@ pub struct FinishedLogin {
 
 impl Session {
     /// Starts a session. `lineage` identifies it, is unique, and is not a credential.
-    #[must_use]
     pub fn start(login: FinishedLogin, lineage: &str, now: Timestamp) -> Self {
         Self {
             login,
@@ -103,7 +102,6 @@ impl Session {
 
     /// Returns when the session expires if it is not used before. It is expired from that moment
     /// on.
-    #[must_use]
     pub fn expires_at(&self, limits: &SessionLimits) -> Timestamp {
         let begin = match limits.lifetime_start {
             LifetimeStart::SessionStart => self.started_at,
@@ -121,7 +119,6 @@ impl Session {
     }
 
     /// Returns whether both belong to one account at one identity provider.
-    #[must_use]
     pub fn is_same_account(&self, other: &Self) -> bool {
         self.login.connector == other.login.connector
             && self.login.upstream_subject == other.login.upstream_subject
@@ -155,7 +152,6 @@ impl Session {
     }
 
     /// Returns the login that led to a service provider last, if it was recorded.
-    #[must_use]
     pub fn support_id(&self, service_provider: &ClientId) -> Option<&SupportId> {
         self.support_ids.get(service_provider)
     }
@@ -166,7 +162,6 @@ impl Session {
     }
 
     /// Returns whether this service provider got an answer from this session.
-    #[must_use]
     pub fn has_participant(&self, service_provider: &ClientId) -> bool {
         self.participants.contains_key(service_provider)
     }
@@ -209,7 +204,6 @@ impl Session {
 
     /// Returns whether one page of this service provider has shown the user all these scopes and
     /// claims.
-    #[must_use]
     pub fn has_been_informed(
         &self,
         service_provider: &ClientId,
@@ -222,7 +216,6 @@ impl Session {
 
     /// Returns whether the user has consented to all these scopes, and one consent covers all these
     /// claims. Two that cover the claims only together do not: the user never saw that page.
-    #[must_use]
     pub fn has_consented(
         &self,
         service_provider: &ClientId,
@@ -258,7 +251,6 @@ pub enum LifetimeStart {
 impl SessionLimits {
     /// Returns the limits of a platform: standard 30 min idle and 8 h in total, high 10 min from
     /// the authentication.
-    #[must_use]
     pub fn for_platform(platform: Platform) -> Self {
         let minutes = |minutes: u64| Duration::from_secs(60 * minutes);
         match platform {

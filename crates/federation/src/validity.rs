@@ -27,7 +27,6 @@ pub enum ValidityStatus {
 
 impl Validity {
     /// Returns the status at `now`.
-    #[must_use]
     pub fn status_at(&self, now: Timestamp) -> ValidityStatus {
         if self.not_before.is_some_and(|begin| now < begin) {
             ValidityStatus::NotYetValid
@@ -78,7 +77,6 @@ impl Validity {
 }
 
 /// Formats a time in RFC 3339.
-#[must_use]
 pub fn format_rfc3339(at: Timestamp) -> String {
     let millis = i64::try_from(at.millis()).unwrap_or(i64::MAX);
     DateTime::from_timestamp_millis(millis)
@@ -86,7 +84,6 @@ pub fn format_rfc3339(at: Timestamp) -> String {
 }
 
 /// Returns the index of the first period at whose start more than `most` are valid.
-#[must_use]
 pub fn first_exceeding(most: usize, validities: &[Validity]) -> Option<usize> {
     // The number of valid periods only grows at a start, so no other time needs a check.
     let exceeds = |at: Timestamp| {
@@ -97,7 +94,6 @@ pub fn first_exceeding(most: usize, validities: &[Validity]) -> Option<usize> {
 }
 
 /// Parses RFC 3339, also with a space as TOML allows; rejects dates before 1970.
-#[must_use]
 pub fn parse_rfc3339(text: &str) -> Option<Timestamp> {
     let moment = DateTime::parse_from_rfc3339(text).ok()?;
     u64::try_from(moment.timestamp_millis()).ok().map(Timestamp::from_millis)

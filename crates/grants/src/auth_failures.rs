@@ -38,13 +38,11 @@ pub struct AuthFailureLimiter {
 
 impl AuthFailureLimiter {
     /// Creates a limiter without metrics.
-    #[must_use]
     pub fn new(allowed: FailureLimits, env: &Env) -> Self {
         Self::build(allowed, |name| KeyedRateLimiter::new(name, MAX_TRACKED_CLIENTS, env))
     }
 
     /// Creates a limiter that counts rejected requests in the metrics.
-    #[must_use]
     pub fn with_metrics(allowed: FailureLimits, env: &Env, metrics: &Arc<Metrics>) -> Self {
         Self::build(allowed, |name| {
             KeyedRateLimiter::new(name, MAX_TRACKED_CLIENTS, env).with_metrics(metrics)
@@ -60,14 +58,12 @@ impl AuthFailureLimiter {
     }
 
     /// Returns both limiters, for exchanging counts with other hubs.
-    #[must_use]
     pub fn limits(&self) -> [Arc<KeyedRateLimiter>; 2] {
         [Arc::clone(&self.authentications), Arc::clone(&self.inactive)]
     }
 
     /// Counts a failed authentication of the client that `claimed` names. Returns `code`, or
     /// `TooManyFailures` and the exceeded limit.
-    #[must_use]
     pub fn count_failed_authentication(
         &self,
         claimed: Option<&ClientId>,
@@ -95,7 +91,6 @@ impl AuthFailureLimiter {
 
     /// Returns the seconds after which one more failure is allowed when no other hub counts: a
     /// lower bound for `Retry-After`.
-    #[must_use]
     pub fn retry_after(&self) -> u32 {
         let lower_limit =
             self.allowed.failed_authentications.min(self.allowed.inactive_introspections);

@@ -148,7 +148,6 @@ impl KeyDirectory {
 
     /// Returns the parsed keys as of now; for a `jwks_uri`, the last good copy. `None` if the
     /// client has none, or they were never fetched.
-    #[must_use]
     pub fn keys(&self, client_id: &ClientId, source: &KeySource) -> Option<Arc<ClientKeys>> {
         match source {
             KeySource::None => None,
@@ -158,7 +157,6 @@ impl KeyDirectory {
     }
 
     /// Returns the client's best key to encrypt with; `None` if no key for `alg` is known.
-    #[must_use]
     pub fn encryption_key(
         &self,
         client_id: &ClientId,

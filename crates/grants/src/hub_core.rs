@@ -36,7 +36,6 @@ pub struct HubCore {
 
 impl HubCore {
     /// Returns the callback URL of every connector, up to the connector's id.
-    #[must_use]
     pub fn callback_base(&self) -> String {
         format!("{}/callback/", self.issuer)
     }
@@ -73,7 +72,6 @@ impl HubCore {
     ///
     /// # Panics
     /// If a metric is declared twice.
-    #[must_use]
     #[expect(clippy::unwrap_used, reason = "only tests call it")]
     pub fn for_tests(env: Env, federation: CurrentFederation) -> Self {
         use passerelle_quota::{NetworkRate, PrefixLengths, RateLimitSettings};

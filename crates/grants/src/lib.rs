@@ -74,7 +74,6 @@ pub struct TokenLifetimesByRules {
 
 impl TokenLifetimesByRules {
     /// Returns the lifetimes under these rules.
-    #[must_use]
     pub const fn for_rules(&self, rules: ProtocolRules) -> TokenLifetimes {
         match rules {
             ProtocolRules::Federation => self.federation,
@@ -83,7 +82,6 @@ impl TokenLifetimesByRules {
     }
 
     /// Returns the longest lifetime of a code.
-    #[must_use]
     pub fn longest_code(&self) -> Duration {
         self.federation.code.max(self.openid.code)
     }

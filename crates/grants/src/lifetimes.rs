@@ -83,7 +83,6 @@ pub struct TokenLifetimes {
 
 impl Lifetimes {
     /// Returns the lifetimes of codes and tokens under these rules.
-    #[must_use]
     pub const fn tokens(&self, rules: ProtocolRules) -> TokenLifetimes {
         let (code, access_token, id_token) = match rules {
             ProtocolRules::Federation => {
@@ -103,25 +102,21 @@ impl Lifetimes {
     }
 
     /// Returns the time from a signing key's publication to its first use.
-    #[must_use]
     pub const fn signing_key_lead(&self) -> Duration {
         Duration::from_secs(self.signing_key_lead_seconds)
     }
 
     /// Returns the time limit of a login.
-    #[must_use]
     pub fn login(&self, platform: Platform) -> Duration {
         Duration::from_secs(self.login_seconds.unwrap_or(by_platform(platform, 1800, 600)))
     }
 
     /// Returns the idle timeout of a session.
-    #[must_use]
     pub fn session_idle(&self, platform: Platform) -> Duration {
         Duration::from_secs(self.session_idle_seconds.unwrap_or(by_platform(platform, 1800, 600)))
     }
 
     /// Returns the maximum lifetime of a session.
-    #[must_use]
     pub fn session(&self, platform: Platform) -> Duration {
         Duration::from_secs(self.session_seconds.unwrap_or(by_platform(platform, 28_800, 600)))
     }

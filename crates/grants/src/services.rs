@@ -81,7 +81,6 @@ pub struct GrantServices {
 
 impl GrantServices {
     /// Builds the parts.
-    #[must_use]
     #[expect(clippy::too_many_lines, reason = "a list: each part, and what it is built from")]
     pub fn new(dependencies: GrantDependencies) -> Self {
         let GrantDependencies {

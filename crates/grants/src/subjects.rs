@@ -51,7 +51,6 @@ impl SubjectDeriver {
     ///
     /// The session of a connector that verifies no identity matches by account only: otherwise its
     /// users could claim another user's identity and take over that user's session.
-    #[must_use]
     pub fn is_same_person(&self, one: &Session, other: &Session, federation: &Federation) -> bool {
         let is_proven = |session: &Session| {
             federation

@@ -29,7 +29,6 @@ pub(super) struct UsedJti {
 impl UsedJtis {
     /// Creates the records. A client has half of the store's capacity, and all registered clients
     /// together have the same.
-    #[must_use]
     pub fn new(store: Arc<dyn Store>, capacity: usize) -> Self {
         let half = Usage { records: capacity.div_ceil(2), bytes: usize::MAX };
         Self { store, quota: ClientStoreQuota::new(half), known_since: AtomicU64::new(0) }

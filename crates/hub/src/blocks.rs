@@ -107,13 +107,11 @@ impl Blocks {
     }
 
     /// Returns all blocks.
-    #[must_use]
     pub fn all(&self) -> Arc<Vec<OperatorBlock>> {
         Arc::clone(&self.0.current.load().blocks)
     }
 
     /// Returns the time by which blocks start and end.
-    #[must_use]
     pub fn now(&self) -> Timestamp {
         self.0.env.now()
     }

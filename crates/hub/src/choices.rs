@@ -84,7 +84,6 @@ impl Connectors {
 
     /// Returns the connector that the e-mail domain in `login_hint` leads to, if there is only one
     /// and the service provider's file permits hints to it.
-    #[must_use]
     pub fn connector_for_login_hint(&self, request: &AuthorizationRequest) -> Option<ConnectorId> {
         let domain = EmailDomain::from_address(request.login_hint.as_ref()?.reveal())?;
         let federation = self.federation.load();
@@ -95,7 +94,6 @@ impl Connectors {
     }
 
     /// Returns the logo of a connector.
-    #[must_use]
     pub fn logo(&self, id: &ConnectorId) -> Option<Logo> {
         self.federation.load().connector(id)?.display.logo.clone()
     }

@@ -5,7 +5,6 @@ use passerelle_protocol::ids::ConnectorId;
 
 impl Connectors {
     /// Returns whether the connector exists, and its own routes work with a `T`.
-    #[must_use]
     pub fn has_own_pages<T: 'static>(&self, id: &ConnectorId) -> bool {
         self.connector(id).is_some_and(|connector| {
             connector.own_pages().is_some_and(<dyn std::any::Any>::is::<T>)

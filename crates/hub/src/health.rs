@@ -120,20 +120,17 @@ impl PublishedHealth {
 impl HealthSnapshot {
     /// Returns the epoch of the circuit for a call that starts now; `None` while the circuit is
     /// open.
-    #[must_use]
     pub fn admit(&self, call: CallKind, now: Timestamp) -> Option<u64> {
         let is_open = self.circuit_state(now) == CircuitState::Open;
         (!is_open || call == CallKind::Preload).then(|| self.circuit.epoch())
     }
 
     /// Returns the state of the circuit.
-    #[must_use]
     pub fn circuit_state(&self, now: Timestamp) -> CircuitState {
         self.circuit.state(now)
     }
 
     /// Returns when a login last used the connector; `None` if that is too long ago to count.
-    #[must_use]
     pub fn last_used_at(&self, now: Timestamp) -> Option<Timestamp> {
         let failing_since = self.documents.failing.map(|failing| failing.since);
         let reference = failing_since
@@ -144,13 +141,11 @@ impl HealthSnapshot {
     }
 
     /// Returns when the identity provider last worked.
-    #[must_use]
     pub fn alive_at(&self) -> Option<Timestamp> {
         self.documents.succeeded_at.max(self.login_succeeded_at)
     }
 
     /// Returns the evidence without that of failed logins, which only the actor counts.
-    #[must_use]
     pub fn evidence(&self, now: Timestamp) -> HealthEvidence {
         let failing = self.documents.failing;
         let documents_fail = failing.filter(ProbeFailures::reaches_threshold);
@@ -207,7 +202,6 @@ impl Health {
     }
 
     /// Returns the evidence for the prober.
-    #[must_use]
     pub fn evidence(&self, now: Timestamp) -> HealthEvidence {
         let quorum = match self.snapshot.circuit.state(now) {
             CircuitState::HalfOpen => HALF_OPEN_FAILURE_QUORUM,

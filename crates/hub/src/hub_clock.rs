@@ -24,7 +24,6 @@ impl HubClock {
 
     /// Returns the error of a call. If the hub's clock is wrong and the error may come from that,
     /// it names the clock: the identity provider is not at fault, and its circuit stays closed.
-    #[must_use]
     pub(crate) fn attribute_error(&self, error: ConnectorError) -> ConnectorError {
         if !error.code.entry().depends_on_clock {
             return error;
@@ -40,7 +39,6 @@ impl HubClock {
     /// Returns the skew of an identity provider's clock in seconds. A certificate that TLS refuses
     /// shows one only where several agree that the hub's clock is wrong; else it is out of date
     /// itself.
-    #[must_use]
     pub(crate) fn credible_skew(&self, connector: &dyn Connector) -> Option<i64> {
         let measured = connector.clock_skew()?;
         let is_credible = measured.certificate_limit.is_none() || self.common_skew().is_some();
@@ -48,7 +46,6 @@ impl HubClock {
     }
 
     /// Returns the skew on which most identity providers agree.
-    #[must_use]
     pub(crate) fn common_skew(&self) -> Option<CommonSkew> {
         let connectors = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let skews: Vec<MeasuredSkew> =
@@ -70,7 +67,6 @@ impl CommonSkew {
     /// Returns the skew on which more than half of at least two agree in its direction.
     /// Certificates with one limit are one witness: several hosts may share a certificate that has
     /// expired.
-    #[must_use]
     pub fn from_skews(skews: &[MeasuredSkew]) -> Option<Self> {
         let is_apart = |skew: &&MeasuredSkew| skew.seconds.unsigned_abs() > MAX_CLOCK_SKEW_SECONDS;
         let (ahead, behind): (Vec<MeasuredSkew>, Vec<MeasuredSkew>) =

@@ -101,7 +101,6 @@ impl LiveLoginCounter {
     }
 
     /// Returns the count of each state, and counts the logins that were abandoned by `now`.
-    #[must_use]
     pub fn live_by_state(
         &self,
         now: Timestamp,

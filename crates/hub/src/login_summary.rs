@@ -83,25 +83,21 @@ impl StoredLogin {
     }
 
     /// Returns the summary of the login.
-    #[must_use]
     pub fn summary(&self) -> LoginSummary {
         LoginSummary::from_login(&self.0)
     }
 
     /// Returns whether the login expects a callback with this `state`, or has accepted it last.
-    #[must_use]
     pub fn expects_state(&self, state: &str) -> bool {
         self.0.expects_state(state)
     }
 
     /// Returns whether a callback of `connector` with this `state` closes the open attempt.
-    #[must_use]
     pub fn awaits_callback(&self, connector: &ConnectorId, state: &str) -> bool {
         self.0.awaits_callback(connector, state)
     }
 
     /// Returns whether the login can continue.
-    #[must_use]
     pub fn is_live(&self, now: Timestamp) -> bool {
         now < self.0.context.expires_at
             && !self.0.is_completed()

@@ -66,7 +66,6 @@ pub struct OpenedLogin {
 
 impl Logins {
     /// Creates the handle.
-    #[must_use]
     pub fn new(services: Arc<LoginServices>, limits: LoginLimits) -> Self {
         Self {
             services,

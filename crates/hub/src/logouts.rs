@@ -45,7 +45,6 @@ pub enum LogoutOutcome {
 impl LogoutOutcome {
     /// Returns the state with which the browser returns from the identity provider, if it is
     /// redirected there.
-    #[must_use]
     pub fn redirect_state(&self) -> Option<String> {
         match self {
             Self::RedirectToIdp(url) => redirect_state(url),
@@ -55,7 +54,6 @@ impl LogoutOutcome {
 }
 
 /// Returns the `state` of a logout URL at an identity provider.
-#[must_use]
 pub fn redirect_state(url: &Url) -> Option<String> {
     let states = url.query_pairs().filter(|(name, _)| name == "state");
     states.last().map(|(_, state)| state.into_owned())
@@ -63,7 +61,6 @@ pub fn redirect_state(url: &Url) -> Option<String> {
 
 impl Logouts {
     /// Creates the handle.
-    #[must_use]
     pub const fn new(services: Arc<LoginServices>, notifier: Arc<LogoutNotifier>) -> Self {
         Self { services, notifier }
     }
@@ -73,7 +70,6 @@ impl Logouts {
     }
 
     /// Returns the queue and delivery of logout tokens.
-    #[must_use]
     pub const fn notifier(&self) -> &Arc<LogoutNotifier> {
         &self.notifier
     }

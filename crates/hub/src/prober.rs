@@ -47,7 +47,6 @@ pub struct OutboundNetwork(Arc<AtomicBool>);
 
 impl OutboundNetwork {
     /// Returns what keeps the hub from its identity providers, with the fix.
-    #[must_use]
     pub fn warning(&self) -> Option<CheckFinding> {
         self.is_down().then(|| {
             CheckFinding::new(

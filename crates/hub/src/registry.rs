@@ -105,13 +105,11 @@ impl Connectors {
     }
 
     /// Returns the skew that shows that this hub's own clock is wrong.
-    #[must_use]
     pub fn common_clock_skew(&self) -> Option<CommonSkew> {
         self.clock.common_skew()
     }
 
     /// Returns the display name, by language.
-    #[must_use]
     pub fn display_name(&self, id: &ConnectorId) -> Option<Arc<BTreeMap<String, String>>> {
         self.federation.load().connector(id).map(|connector| Arc::clone(&connector.name))
     }
@@ -154,7 +152,6 @@ impl Connectors {
     }
 
     /// Returns what keeps the hub from all its identity providers, with the fix.
-    #[must_use]
     pub fn outbound_warning(&self) -> Option<CheckFinding> {
         self.outbound.warning()
     }
@@ -173,7 +170,6 @@ impl Connectors {
 
     /// Returns the unverified `state` of an encrypted authorization response; `None` if the
     /// connector can't decrypt it.
-    #[must_use]
     pub async fn unverified_state(
         &self,
         id: &ConnectorId,
@@ -236,7 +232,6 @@ pub struct RegistryDeps {
 impl Registry {
     /// Starts the registry on the first arbiter and the connectors on all of them. Returns the
     /// shared view with all connectors in it.
-    #[must_use]
     pub fn start(
         specs: Vec<ConnectorSpec>,
         registry_deps: RegistryDeps,

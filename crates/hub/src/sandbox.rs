@@ -20,7 +20,6 @@ pub enum SandboxError {
 
 impl Connectors {
     /// Returns the content of the page; `None` for a connector that is not a sandbox.
-    #[must_use]
     pub fn sandbox_offer(&self, id: &ConnectorId) -> Option<SandboxOffer> {
         Some(self.connector(id)?.sandbox_form()?.offer())
     }

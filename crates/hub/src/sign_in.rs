@@ -11,19 +11,16 @@ use passerelle_telemetry::at_level;
 
 impl Connectors {
     /// Returns whether the hub shows a password page for this connector.
-    #[must_use]
     pub fn has_password_page(&self, id: &ConnectorId) -> bool {
         self.connector(id).is_some_and(|connector| connector.password_page().is_some())
     }
 
     /// Returns the page for users of this connector who forgot their password.
-    #[must_use]
     pub fn forgotten_password_url(&self, id: &ConnectorId) -> Option<String> {
         Some(self.connector(id)?.password_page()?.forgotten_password_url()?.to_owned())
     }
 
     /// Returns whether the gate allows this login to use this connector, before the user is known.
-    #[must_use]
     pub fn login_may_use(&self, id: &ConnectorId, login: &LoginSummary) -> bool {
         !login.is_completed
             && !login.is_failed

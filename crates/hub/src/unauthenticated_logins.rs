@@ -90,7 +90,6 @@ pub fn unread_expiry(context: &LoginContext) -> Timestamp {
 
 impl UnauthenticatedLogins {
     /// Creates the count. `capacity`: that of the store, for all logins.
-    #[must_use]
     pub fn new(capacity: Usage, metrics: &Arc<Metrics>) -> Self {
         metrics.record_rate_limited(LIMIT_LABEL, 0);
         Self { capacity, metrics: Arc::clone(metrics), held: Mutex::default() }

@@ -90,20 +90,17 @@ impl CertificateSigner {
     }
 
     /// Returns the SHA-256 of the holder's certificate, as base64url.
-    #[must_use]
     pub fn certificate_digest(&self) -> &str {
         &self.leaf_digest
     }
 
     /// Returns the earliest expiry of the chain.
-    #[must_use]
     pub const fn expires_at(&self) -> Option<Timestamp> {
         self.expires_at
     }
 
     /// Returns true if the holder's certificate is for this DNS name (a `dNSName` of its subject
     /// alternative names, literally).
-    #[must_use]
     pub fn has_dns_name(&self, name: &str) -> bool {
         let names = self.leaf.subject_alt_names();
         names.is_some_and(|names| names.iter().any(|one| one.dnsname() == Some(name)))

@@ -53,7 +53,6 @@ impl CertificateAuthorities {
 
     /// Returns true if one of the authorities issued this certificate for TLS clients and it is
     /// valid now.
-    #[must_use]
     pub fn has_issued(&self, certificate: &X509Ref, now: Timestamp) -> bool {
         self.verify(certificate, now).unwrap_or(false)
     }
@@ -88,7 +87,6 @@ pub enum CertificateName {
 impl CertificateName {
     /// Returns true if the certificate has this name: the whole subject, or one of its alternative
     /// names.
-    #[must_use]
     pub fn is_in(&self, certificate: &X509Ref) -> bool {
         let has = |is: &dyn Fn(&GeneralNameRef) -> bool| {
             certificate.subject_alt_names().is_some_and(|names| names.iter().any(is))
@@ -120,7 +118,6 @@ struct NameAttribute {
 impl DistinguishedName {
     /// Parses `CN=client,O=Example,C=FR`. `None` for an unknown attribute, a value in hexadecimal
     /// and several attributes joined by `+`, which the hub doesn't support.
-    #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let (mut attributes, mut rest) = (Vec::new(), text);
         loop {

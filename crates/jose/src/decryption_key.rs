@@ -92,7 +92,6 @@ impl DecryptionKey {
     }
 
     /// Returns the key in a device; `None` for a local key.
-    #[must_use]
     pub fn device_key(&self) -> Option<&DeviceKey> {
         self.algorithm_keys.iter().find_map(|key| match &key.private {
             PrivateDecryptionKey::Local(_) => None,
@@ -101,7 +100,6 @@ impl DecryptionKey {
     }
 
     /// Returns where the private half is.
-    #[must_use]
     pub fn location(&self) -> KeyLocation {
         self.device_key().map_or(KeyLocation::File, |key| key.uri.location())
     }
@@ -112,7 +110,6 @@ impl DecryptionKey {
     }
 
     /// Returns true if one of its published ids is `kid`.
-    #[must_use]
     pub fn is_named(&self, kid: &str) -> bool {
         self.algorithm_keys.iter().any(|key| key.kid == kid)
     }

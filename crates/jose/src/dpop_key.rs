@@ -43,13 +43,11 @@ impl DpopKey {
     }
 
     /// Returns the thumbprint (RFC 7638), for `dpop_jkt`.
-    #[must_use]
     pub fn thumbprint(&self) -> &str {
         &self.thumbprint
     }
 
     /// Returns a proof with these claims; `None` if OpenSSL fails.
-    #[must_use]
     pub fn sign_proof(&self, claims: &Map<String, Value>) -> Option<String> {
         let header =
             json!({ "typ": "dpop+jwt", "alg": DPOP_CLIENT_ALG.as_str(), "jwk": self.public });

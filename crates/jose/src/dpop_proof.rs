@@ -32,7 +32,6 @@ pub enum DpopProofError {
 
 impl DpopProofError {
     /// Returns the catalogue code of the error.
-    #[must_use]
     pub const fn code(self) -> ErrorCode {
         match self {
             Self::Malformed => ErrorCode::DpopProofMalformed,
@@ -85,19 +84,16 @@ impl<'a> DpopProof<'a> {
     }
 
     /// Returns the thumbprint of the key that the proof carries.
-    #[must_use]
     pub fn thumbprint(&self) -> String {
         self.key.thumbprint()
     }
 
     /// Returns the claims, which anyone may have written.
-    #[must_use]
     pub const fn unverified_claims(&self) -> &Map<String, Value> {
         &self.claims
     }
 
     /// Returns whether FAPI 2.0 accepts its algorithm (FAPI 2.0 Security Profile §5.4.1).
-    #[must_use]
     pub const fn has_fapi_algorithm(&self) -> bool {
         !matches!(self.key.alg, VerificationAlg::RS256)
     }

@@ -56,19 +56,16 @@ impl EncryptionKeys {
 
     /// Returns the best key for `alg`: first one with `use: enc`, then one that names its `alg`,
     /// then the first of the set.
-    #[must_use]
     pub fn select(&self, alg: EncryptionAlg) -> Option<&Arc<EncryptionKey>> {
         self.keys.iter().filter(|key| key.alg == alg).min_by_key(|key| key.rank)
     }
 
     /// Returns true if no key can encrypt.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.keys.is_empty()
     }
 
     /// Returns the rejected keys: the index in the set, from 0, and the reason.
-    #[must_use]
     pub fn rejected(&self) -> &[(usize, &'static str)] {
         &self.rejected
     }
@@ -209,7 +206,6 @@ pub struct JweMark<'a> {
 
 impl JweMark<'_> {
     /// Returns true if `jwe` was encrypted with this mark. Its content may have been modified.
-    #[must_use]
     pub fn matches(&self, jwe: &str) -> bool {
         let mut parts = jwe.split('.');
         let (Some(header), Some(encrypted_key), Some(vector), Some(_), Some(_), None) =

@@ -82,7 +82,6 @@ pub struct GuardedKeyDevice<B> {
 
 impl<B: DeviceBackend> GuardedKeyDevice<B> {
     /// Creates a device whose circuit is closed. Makes no call.
-    #[must_use]
     pub fn new(
         backend: B,
         location: KeyLocation,

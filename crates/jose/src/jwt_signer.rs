@@ -55,7 +55,6 @@ pub trait Signer: Send + Sync {
     ) -> Result<String, SigningError>;
 
     /// Returns false if a key of `alg` is current and its device has failed. Known from memory.
-    #[must_use]
     fn is_available(&self, _alg: SigningAlg, _now: Timestamp) -> bool {
         true
     }

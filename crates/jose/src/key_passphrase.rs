@@ -45,7 +45,6 @@ pub struct KeyPassphrase {
 }
 
 impl KeyPassphrase {
-    #[must_use]
     pub fn new(passphrase: Secret<String>) -> Self {
         Self { passphrase, decrypted: Mutex::default() }
     }

@@ -16,7 +16,6 @@ impl KeyType {
     pub const ALL: [Self; 2] = [Self::Ec, Self::Rsa];
 
     /// Returns the type of the keys that sign with this algorithm.
-    #[must_use]
     pub const fn from_signing_alg(alg: SigningAlg) -> Self {
         match alg {
             SigningAlg::ES256 => Self::Ec,
@@ -25,7 +24,6 @@ impl KeyType {
     }
 
     /// Returns the algorithm that a key of this type signs with.
-    #[must_use]
     pub const fn signing_alg(self) -> SigningAlg {
         match self {
             Self::Ec => SigningAlg::ES256,
@@ -34,7 +32,6 @@ impl KeyType {
     }
 
     /// Returns the algorithms of a decryption key of this type, the preferred one first.
-    #[must_use]
     pub const fn encryption_algs(self) -> &'static [EncryptionAlg] {
         match self {
             Self::Ec => &[EncryptionAlg::EcdhEs],
@@ -43,7 +40,6 @@ impl KeyType {
     }
 
     /// Returns the JOSE names of [`Self::encryption_algs`].
-    #[must_use]
     pub const fn encryption_alg_names(self) -> &'static str {
         match self {
             Self::Ec => "ECDH-ES",

@@ -52,7 +52,6 @@ impl RelyingPartyKeys {
     }
 
     /// Creates a value that may lack keys, for the commands that repair a key folder.
-    #[must_use]
     pub(super) fn new_unchecked(mut decryption: Vec<DecryptionKey>, assertion: Keyring) -> Self {
         // The kid breaks ties, so that all hubs publish the same key.
         let place = |key: &DecryptionKey| {
@@ -65,7 +64,6 @@ impl RelyingPartyKeys {
     }
 
     /// Creates a value without keys, for commands that only check the configuration.
-    #[must_use]
     pub fn empty() -> Self {
         Self::new_unchecked(Vec::new(), Keyring::new_unchecked(Vec::new()))
     }
@@ -82,13 +80,11 @@ impl RelyingPartyKeys {
     }
 
     /// Returns the keys that sign client assertions.
-    #[must_use]
     pub fn assertion(&self) -> &Keyring {
         &self.assertion
     }
 
     /// Returns the JWK Set for identity providers; each key has `kid`, `use` and `alg`.
-    #[must_use]
     pub fn jwks(&self, now: Timestamp) -> Vec<u8> {
         let encryption = KeyType::ALL
             .into_iter()
@@ -99,13 +95,11 @@ impl RelyingPartyKeys {
     }
 
     /// Returns every decryption key with its state at `now`, in the order of the key set.
-    #[must_use]
     pub fn states(&self, now: Timestamp) -> Vec<(&DecryptionKey, KeyState)> {
         self.decryption.iter().map(|key| (key, self.state(key, now))).collect()
     }
 
     /// Returns when `key` is replaced, if its successor exists.
-    #[must_use]
     pub fn retirement_time(&self, key: &DecryptionKey) -> Option<Timestamp> {
         let newer =
             self.keys_of_type(key.key_type).take_while(|other| other.kid != key.kid).last()?;

@@ -120,7 +120,6 @@ impl SigningKey {
     }
 
     /// Returns the key in a device; `None` for a local key.
-    #[must_use]
     pub const fn device_key(&self) -> Option<&DeviceSigningKey> {
         match &self.private {
             PrivateSigningKey::Local(_) => None,
@@ -129,7 +128,6 @@ impl SigningKey {
     }
 
     /// Returns where the private half is.
-    #[must_use]
     pub const fn location(&self) -> KeyLocation {
         match &self.private {
             PrivateSigningKey::Local(_) => KeyLocation::File,
@@ -138,7 +136,6 @@ impl SigningKey {
     }
 
     /// Returns false while the device that holds the key has failed.
-    #[must_use]
     pub fn is_available(&self) -> bool {
         match &self.private {
             PrivateSigningKey::Local(_) => true,
@@ -147,13 +144,11 @@ impl SigningKey {
     }
 
     /// Returns the public JWK, with `kid`, `use` and `alg`.
-    #[must_use]
     pub fn public_jwk(&self) -> &str {
         &self.public
     }
 
     /// Returns the base64url of the JOSE header of a token with this `typ`.
-    #[must_use]
     pub fn header(&self, typ: &str) -> std::borrow::Cow<'_, str> {
         if typ == "JWT" {
             (&self.jwt_header).into()

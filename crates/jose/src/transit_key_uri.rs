@@ -15,7 +15,6 @@ pub struct TransitKeyUri {
 
 impl TransitKeyUri {
     /// Creates the URI of a key; `None` if it is no name of a key.
-    #[must_use]
     pub fn new(name: &str, version: u32) -> Option<Self> {
         let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
         let is_inner = |byte: &u8| is_word(byte) || matches!(byte, b'-' | b'.');
@@ -29,7 +28,6 @@ impl TransitKeyUri {
 
     /// Parses a URI with the attributes `key` and `version`. Returns `None` for any other: the
     /// server, the engine's path and the token are settings, and a key file must not choose them.
-    #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let (key, version) = text.strip_prefix("vault-transit:")?.split_once(';')?;
         let version = version.strip_prefix("version=")?;
@@ -39,13 +37,11 @@ impl TransitKeyUri {
     }
 
     /// Returns the name of the key.
-    #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
     /// Returns the version of the key.
-    #[must_use]
     pub const fn version(&self) -> u32 {
         self.version
     }

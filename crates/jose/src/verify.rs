@@ -92,7 +92,6 @@ pub fn verify_jws(
 
 /// Returns the signing algorithm of the hub whose verification takes as long as the unverified
 /// `alg` of a compact JWS; `None` for any other `alg`.
-#[must_use]
 pub fn alg_of_similar_cost(compact: &str) -> Option<SigningAlg> {
     let header = decode_object(compact.split('.').next()?).ok()?;
     match header.get("alg")?.as_str()? {
@@ -103,7 +102,6 @@ pub fn alg_of_similar_cost(compact: &str) -> Option<SigningAlg> {
 }
 
 /// Returns the unverified `alg` of a compact JWS, for messages only.
-#[must_use]
 pub fn unverified_alg(compact: &str) -> Option<String> {
     let header = decode_object(compact.split('.').next()?).ok()?;
     header.get("alg")?.as_str().map(str::to_owned)
@@ -111,7 +109,6 @@ pub fn unverified_alg(compact: &str) -> Option<String> {
 
 /// Returns the accepted algorithm that a compact JWS names; the only one, whatever it names. `None`
 /// if it names none of several.
-#[must_use]
 pub fn accepted_alg(compact: &str, accepted: AcceptedAlgs) -> Option<VerificationAlg> {
     if let Some(only) = accepted.only() {
         return Some(only);
@@ -122,7 +119,6 @@ pub fn accepted_alg(compact: &str, accepted: AcceptedAlgs) -> Option<Verificatio
 
 /// Returns the claims of a compact JWS without verifying it; none if it is malformed. For tokens
 /// that were verified before.
-#[must_use]
 pub fn unverified_claims(compact: &str) -> Map<String, Value> {
     compact.split('.').nth(1).and_then(|part| decode_object(part).ok()).unwrap_or_default()
 }
@@ -180,7 +176,6 @@ fn rsa_exponent(e: &[u8]) -> Option<u64> {
 }
 
 /// Returns the bit length of an RSA modulus of a JWK; `None` if it is not base64url.
-#[must_use]
 pub fn rsa_bits(n: &str) -> Option<usize> {
     digest::from_base64url(n).map(|n| bit_length(&n))
 }
@@ -261,7 +256,6 @@ pub fn numeric_date(
 }
 
 /// Returns true if `aud` (RFC 7519 §4.1.3) is `audience` or a list that contains it.
-#[must_use]
 pub fn names_audience(claims: &Map<String, Value>, audience: &str) -> bool {
     match claims.get("aud") {
         Some(Value::String(only)) => only == audience,
@@ -271,7 +265,6 @@ pub fn names_audience(claims: &Map<String, Value>, audience: &str) -> bool {
 }
 
 /// Returns true if `aud` is `audience`, or a list that contains nothing else.
-#[must_use]
 pub fn names_only_audience(claims: &Map<String, Value>, audience: &str) -> bool {
     let has_other = claims
         .get("aud")

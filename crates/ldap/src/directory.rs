@@ -271,7 +271,6 @@ impl LdapDirectory {
     }
 
     /// Returns a DN without an entry, for a bind that fails like one with a wrong password.
-    #[must_use]
     pub(crate) fn nonexistent_dn(&self, random: &str) -> String {
         format!("cn={random},{}", self.base_dn)
     }
@@ -377,7 +376,6 @@ impl LdapDirectory {
 }
 
 /// Inserts the escaped username into the filter (RFC 4515 §3). Stops LDAP injection.
-#[must_use]
 pub fn filter_for(filter: &str, username: &str) -> String {
     filter.replace(USERNAME_PLACEHOLDER, &ldap_escape(username))
 }

@@ -130,7 +130,6 @@ pub struct LdapAddress {
 
 impl LdapKind {
     /// Returns an entered username without `domain`, whose letters' case does not count.
-    #[must_use]
     pub fn strip_domain<'u>(&self, username: &'u str) -> &'u str {
         let rest = self.domain.as_deref().and_then(|domain| {
             let (prefix, rest) = username.split_once('\\')?;
@@ -155,7 +154,6 @@ impl LdapKind {
     }
 
     /// Returns the period in which the directory counts wrong passwords.
-    #[must_use]
     pub fn lockout_window(&self) -> Duration {
         Duration::from_secs(60 * u64::from(self.lockout_minutes))
     }

@@ -37,7 +37,6 @@ static CATALOGUE: LazyLock<RwLock<Arc<Catalogue>>> =
     LazyLock::new(|| RwLock::new(Arc::new(Catalogue::new(Vec::new()))));
 
 /// Returns the built-in messages.
-#[must_use]
 pub fn catalogue() -> Arc<Catalogue> {
     Arc::clone(&CATALOGUE.read().unwrap_or_else(PoisonError::into_inner))
 }
@@ -71,7 +70,6 @@ impl Catalogue {
     }
 
     /// Returns whether the language is built in.
-    #[must_use]
     pub fn has_language(&self, tag: &str) -> bool {
         self.resources.contains_key(tag)
     }
@@ -82,14 +80,12 @@ impl Catalogue {
     }
 
     /// Returns the variables that a message may use; `None` for an unknown key.
-    #[must_use]
     pub fn message_variables(&self, key: &str) -> Option<&BTreeSet<String>> {
         self.variables.get(key)
     }
 
     /// Returns how many files of the fallback language have a text for the key: one, unless two
     /// crates use it.
-    #[must_use]
     pub fn count_texts(&self, key: &str) -> usize {
         let files = self.resources(FALLBACK_LANGUAGE);
         files.filter(|file| variables(file).contains_key(key)).count()

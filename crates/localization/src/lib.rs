@@ -71,14 +71,12 @@ struct Language {
 
 impl Languages {
     /// Returns the built-in languages, with [`DEFAULT_LANGUAGE`] as the default.
-    #[must_use]
     pub fn built_in() -> Arc<Self> {
         catalogue().languages()
     }
 
     /// Creates the built-in languages and those of `files`. In one language, the last file that
     /// has a message wins. English is the default if there is no language `default`.
-    #[must_use]
     pub fn new(default: &str, files: &[Arc<MessageFile>]) -> Self {
         Self::from_catalogue(&catalogue(), default, files)
     }
@@ -99,13 +97,11 @@ impl Languages {
     }
 
     /// Returns the default language.
-    #[must_use]
     pub const fn default_locale(&self) -> &Locale {
         &self.default
     }
 
     /// Returns the language of a tag: `en` for `en-GB`.
-    #[must_use]
     pub fn find(&self, tag: &str) -> Option<&Locale> {
         let requested: LanguageIdentifier = tag.parse().ok()?;
         self.locales.iter().find(|known| known.0.identifier.language == requested.language)
@@ -114,7 +110,6 @@ impl Languages {
     /// Returns the language of a page: the one that the user chose on a page, else the first known
     /// of `ui_locales`, then of `Accept-Language` by weight (RFC 9110 §12.5.4), then the default
     /// language. Invalid tags are skipped.
-    #[must_use]
     pub fn negotiate(
         &self,
         chosen: Option<&str>,
@@ -159,26 +154,22 @@ impl Locale {
     }
 
     /// Returns the language tag (BCP 47), as in configuration files: `fr`.
-    #[must_use]
     pub fn tag(&self) -> &str {
         &self.0.tag
     }
 
     /// Returns the direction of the script, as an HTML `dir` attribute has it.
-    #[must_use]
     pub fn direction(&self) -> &'static str {
         self.0.direction
     }
 
     /// Returns the language's own name; its tag if its files have none.
-    #[must_use]
     pub fn name(&self) -> &str {
         &self.0.name
     }
 
     /// Returns the entry of a `{ fr = …, en = … }` table for this language, else for the default
     /// language, else in English, else the first.
-    #[must_use]
     pub fn localize<'a>(&self, by_language: &'a BTreeMap<String, String>) -> LocalizedStr<'a> {
         let found = [self.0.tag.as_str(), &self.0.default_tag, FALLBACK_LANGUAGE]
             .into_iter()
@@ -191,19 +182,16 @@ impl Locale {
 
     /// Returns the message of a key. An unknown key is returned as it is; a test proves that there
     /// is none.
-    #[must_use]
     pub fn text(&self, key: &str) -> String {
         format_message(&self.0.bundle, key, None)
     }
 
     /// Returns the message of a key with one value.
-    #[must_use]
     pub fn text_with(&self, key: &str, name: &'static str, value: &str) -> String {
         self.text_with_values(key, [(name, value.into())])
     }
 
     /// Returns the message of a key with several values, which may be numbers.
-    #[must_use]
     pub fn text_with_values<const N: usize>(
         &self,
         key: &str,

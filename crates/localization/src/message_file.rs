@@ -43,7 +43,6 @@ impl MessageFile {
     }
 
     /// Returns the tag of the language.
-    #[must_use]
     pub fn language(&self) -> &str {
         &self.language
     }

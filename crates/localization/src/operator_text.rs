@@ -12,7 +12,6 @@ pub struct LocalizedStr<'a> {
 
 impl<'a> LocalizedStr<'a> {
     /// Creates the text; `language` is its tag if that is not the page's.
-    #[must_use]
     pub const fn new(text: &'a str, language: Option<&'a str>) -> Self {
         Self { text, language }
     }
@@ -27,7 +26,6 @@ pub struct OperatorText {
 
 impl OperatorText {
     /// Returns the text.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.text
     }

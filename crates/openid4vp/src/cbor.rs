@@ -35,7 +35,6 @@ pub fn parse_cbor(text: &[u8]) -> Result<Value, CborError> {
 }
 
 /// Returns the encoding of a value.
-#[must_use]
 pub fn encode_cbor(value: &Value) -> Vec<u8> {
     let mut bytes = Vec::new();
     // A vector takes every byte, and every value can be written.
@@ -44,13 +43,11 @@ pub fn encode_cbor(value: &Value) -> Vec<u8> {
 }
 
 /// Wraps encoded CBOR in a byte string with tag 24, as ISO/IEC 18013-5 hashes and signs it.
-#[must_use]
 pub fn encoded_cbor_item(encoded: &[u8]) -> Value {
     Value::Tag(ENCODED_CBOR, Box::new(Value::Bytes(encoded.to_vec())))
 }
 
 /// Returns the bytes inside a byte string with tag 24.
-#[must_use]
 pub fn embedded_cbor(item: &Value) -> Option<&[u8]> {
     match item {
         Value::Tag(ENCODED_CBOR, inner) => inner.as_bytes().map(Vec::as_slice),
@@ -59,7 +56,6 @@ pub fn embedded_cbor(item: &Value) -> Option<&[u8]> {
 }
 
 /// Returns the member of a map with this text key.
-#[must_use]
 pub fn member<'a>(map: &'a Value, key: &str) -> Option<&'a Value> {
     let entries = map.as_map()?;
     entries.iter().find(|(k, _)| k.as_text() == Some(key)).map(|(_, value)| value)

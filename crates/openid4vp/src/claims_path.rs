@@ -30,14 +30,12 @@ impl ClaimsPathPointer {
     }
 
     /// Returns true if the pointer selects something in the claims.
-    #[must_use]
     pub fn is_in(&self, claims: &Map<String, Value>) -> bool {
         !select_claims(claims, std::slice::from_ref(self)).is_empty()
     }
 
     /// Returns true if the claim at `path` is selected, belongs to a selected claim, or contains
     /// one.
-    #[must_use]
     pub fn covers(&self, path: &[PathComponent]) -> bool {
         self.0.iter().zip(path).all(|(left, right)| match (left, right) {
             (PathComponent::Key(left), PathComponent::Key(right)) => left == right,
@@ -48,7 +46,6 @@ impl ClaimsPathPointer {
 }
 
 /// Returns the selected claims with their ancestors, and nothing else.
-#[must_use]
 pub fn select_claims(
     claims: &Map<String, Value>,
     pointers: &[ClaimsPathPointer],

@@ -29,7 +29,6 @@ pub enum CredentialFormat {
 
 impl CredentialFormat {
     /// Returns the identifier.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::DcSdJwt => "dc+sd-jwt",
@@ -51,7 +50,6 @@ impl RequestChannel<'_> {
     /// Returns the `aud` of the holder's signature (OpenID4VP 1.0 §5.2, appendix A.4). Over the
     /// Digital Credentials API it is the origin, for signed requests too: the browser vouches for
     /// the origin, and another site that forwards a request of the hub has another one.
-    #[must_use]
     pub fn audience(&self) -> Cow<'_, str> {
         match self {
             Self::DirectPost { client_id, .. } => Cow::Borrowed(client_id),

@@ -137,13 +137,11 @@ impl From<&CredentialSettings> for CredentialQuery {
 
 impl CredentialQuery {
     /// Returns the requested claims, by their names in an SD-JWT VC.
-    #[must_use]
     pub fn claims(&self) -> &[RequestedClaim] {
         &self.claims
     }
 
     /// Returns true if the operator accepts this issuer.
-    #[must_use]
     pub fn accepts_issuer(&self, issuer: &IssuerCertificate) -> bool {
         let is_pinned = |pin: &String| match pin.strip_prefix(FINGERPRINT_PREFIX) {
             Some(fingerprint) => fingerprint == issuer.fingerprint,
@@ -172,7 +170,6 @@ impl CredentialQuery {
     }
 
     /// Returns the names of the required claims that a presentation lacks.
-    #[must_use]
     pub fn missing_claims(&self, disclosed: &DisclosedClaims) -> Vec<String> {
         let required = self.claims.iter().map(|claim| !claim.is_optional);
         let claims = self.expected.claims.iter().zip(required).filter(|(_, required)| *required);
@@ -181,14 +178,12 @@ impl CredentialQuery {
     }
 
     /// Returns the names of the disclosed claims that were not requested.
-    #[must_use]
     pub fn unrequested_claims(&self, disclosed: &DisclosedClaims) -> Vec<String> {
         let unrequested = self.expected.unrequested_paths(&disclosed.paths);
         unrequested.map(|path| self.written_name(path)).collect()
     }
 
     /// Returns the claims of a verified credential, by their names in an SD-JWT VC.
-    #[must_use]
     pub fn normalize_claims(&self, credential: VerifiedCredential) -> Map<String, Value> {
         let Some(namespace) = &self.namespace else { return credential.claims };
         let mut namespaces = credential.claims;
@@ -248,7 +243,6 @@ impl CredentialQuery {
 
 /// Returns the DCQL query for one of these credentials. `authorities` returns the key identifiers of
 /// a credential's authorities, by its `id`; none if the wallet is not to know them.
-#[must_use]
 pub fn dcql_query(queries: &[CredentialQuery], authorities: impl Fn(&str) -> Vec<String>) -> Value {
     let to_dcql = |query: &CredentialQuery| query.to_dcql(authorities(&query.id));
     let credentials: Vec<_> = queries.iter().map(to_dcql).collect();

@@ -27,7 +27,6 @@ pub fn verify_issued_mdoc(
 
 /// Reads what a presentation discloses, without verifying it: for the message about one that
 /// discloses too much or too little.
-#[must_use]
 pub fn read_disclosed_claims(presentation: &str, format: CredentialFormat) -> DisclosedClaims {
     let disclosed = match format {
         CredentialFormat::DcSdJwt => sd_jwt::read_disclosed_claims(presentation),

@@ -14,7 +14,6 @@ macro_rules! presentation_errors {
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
             /// Returns the label value for metrics.
-            #[must_use]
             pub const fn label(self) -> &'static str {
                 match self {
                     $(Self::$variant => $label,)*

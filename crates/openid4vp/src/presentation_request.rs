@@ -139,7 +139,6 @@ pub enum PresentationChannel {
 
 impl PresentationChannel {
     /// Returns what the presentation must be bound to.
-    #[must_use]
     pub fn request_channel<'a>(&'a self, client_id: &'a str) -> RequestChannel<'a> {
         match self {
             Self::DirectPost { response_uri } => {
@@ -166,13 +165,11 @@ pub struct RequestSlot {
 
 impl RequestSlot {
     /// Returns the id of the request.
-    #[must_use]
     pub fn id(&self) -> &str {
         &self.id
     }
 
     /// Returns when the request expires.
-    #[must_use]
     pub const fn expires_at(&self) -> Timestamp {
         self.record.expires_at
     }
@@ -188,27 +185,23 @@ pub struct PresentationRequests {
 
 impl PresentationRequests {
     /// Returns the requests of `connector`, kept in `store`.
-    #[must_use]
     pub fn new(connector: &ConnectorId, store: LateStore, lifetime: Duration, env: Env) -> Self {
         Self { connector: connector.clone(), store, lifetime, env }
     }
 
     /// Returns the id of a request. It is derived from the attempt's `state`, so that the page
     /// finds it; a wallet that knows the id can't compute the `state`.
-    #[must_use]
     pub fn request_id(&self, device: WalletDevice, state: &str) -> String {
         let parts = [self.connector.as_str(), device.label(), state];
         digest::sha256_base64url(&format!("wallet request\n{}", parts.join("\n")))
     }
 
     /// Returns the path of a request. The response goes to `…/response` below it.
-    #[must_use]
     pub fn request_path(&self, id: &str) -> String {
         format!("/api/v2/wallet/{}/{id}", self.connector)
     }
 
     /// Returns the URL that the wallet responds to.
-    #[must_use]
     pub fn response_uri(&self, loaded: &LoadedRequest) -> String {
         format!("{}{}/response", loaded.request.base_url, self.request_path(loaded.slot.id()))
     }
@@ -303,7 +296,6 @@ fn to_bytes(request: &StoredRequest) -> Result<Vec<u8>, ConnectorError> {
 }
 
 /// Returns the error for a request that can't be answered.
-#[must_use]
 pub fn unknown_request_error() -> ConnectorError {
     ConnectorError::new(
         error_codes::WALLET_REQUEST_UNKNOWN,
@@ -312,7 +304,6 @@ pub fn unknown_request_error() -> ConnectorError {
 }
 
 /// Returns the one presentation of a `vp_token` (OpenID4VP 1.0 §8.1), with the id of its query.
-#[must_use]
 pub fn single_presentation(vp_token: &Value) -> Option<(&str, &str)> {
     let mut credentials = vp_token.as_object()?.iter();
     let (Some((id, Value::Array(presentations))), None) = (credentials.next(), credentials.next())

@@ -64,19 +64,16 @@ impl RequestSigner {
     }
 
     /// Returns the `client_id`, with its prefix.
-    #[must_use]
     pub fn client_id(&self) -> &str {
         &self.client_id
     }
 
     /// Returns when the certificate chain expires.
-    #[must_use]
     pub const fn expires_at(&self) -> Option<Timestamp> {
         self.certificate.expires_at()
     }
 
     /// Returns the link that makes a wallet fetch a request.
-    #[must_use]
     pub fn wallet_link(&self, wallet: &str, request_uri: &str) -> String {
         let query = url::form_urlencoded::Serializer::new(String::new())
             .append_pair("client_id", &self.client_id)

@@ -61,7 +61,6 @@ pub struct ClaimedBinding {
 }
 
 /// Reads what the holder says that a presentation is for; `None` if it can't be read.
-#[must_use]
 pub fn read_claimed_binding(presentation: &str) -> Option<ClaimedBinding> {
     let (_, compact) = presentation.rsplit_once('~')?;
     let jws = UnverifiedJws::parse(compact)?;

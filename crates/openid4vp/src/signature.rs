@@ -32,7 +32,6 @@ impl CredentialAlg {
     pub const ALL: [Self; 3] = [Self::ES256, Self::ES384, Self::ES512];
 
     /// Returns the JOSE name.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::ES256 => "ES256",
@@ -42,7 +41,6 @@ impl CredentialAlg {
     }
 
     /// Returns the COSE identifiers: the polymorphic one, and the fully specified one (RFC 9864).
-    #[must_use]
     pub const fn cose_ids(self) -> [i64; 2] {
         match self {
             Self::ES256 => [-7, -9],
@@ -52,7 +50,6 @@ impl CredentialAlg {
     }
 
     /// Returns the name of the curve in a JWK.
-    #[must_use]
     pub const fn curve(self) -> &'static str {
         match self {
             Self::ES256 => "P-256",
@@ -79,7 +76,6 @@ impl CredentialAlg {
 
     /// Verifies a signature (`r` and `s`, as JOSE and COSE write it) with the key of a certificate.
     /// False for a key on another curve.
-    #[must_use]
     pub fn verifies(self, key: &PKeyRef<Public>, message: &[u8], signature: &[u8]) -> bool {
         let verifier =
             key.public_key_to_der().ok().and_then(|der| self.jose().verifier_from_der(der).ok());
@@ -97,7 +93,6 @@ pub struct HolderKey {
 
 impl HolderKey {
     /// Parses a public JWK; `None` if it is private, malformed or of another type or curve.
-    #[must_use]
     pub fn from_jwk(jwk: &Map<String, Value>) -> Option<Self> {
         let text = |name: &str| jwk.get(name).and_then(Value::as_str);
         let curve = text("crv").filter(|_| text("kty") == Some("EC"))?;
@@ -111,7 +106,6 @@ impl HolderKey {
     }
 
     /// Creates a key from its point; `None` if the point is not on the curve of the algorithm.
-    #[must_use]
     pub fn from_coordinates(alg: CredentialAlg, x: &[u8], y: &[u8]) -> Option<Self> {
         if x.len() != alg.coordinate_bytes() || y.len() != alg.coordinate_bytes() {
             return None;
@@ -126,19 +120,16 @@ impl HolderKey {
     }
 
     /// Returns the algorithm that the curve of the key allows.
-    #[must_use]
     pub const fn alg(&self) -> CredentialAlg {
         self.alg
     }
 
     /// Returns the SHA-256 JWK thumbprint (RFC 7638), as base64url.
-    #[must_use]
     pub fn thumbprint(&self) -> &str {
         &self.thumbprint
     }
 
     /// Verifies a signature of this key.
-    #[must_use]
     pub fn verifies(&self, message: &[u8], signature: &[u8]) -> bool {
         let verifier = self.alg.jose().verifier_from_jwk(&self.jwk);
         verifier.is_ok_and(|verifier| verifier.verify(message, signature).is_ok())
@@ -156,7 +147,6 @@ pub struct UnverifiedJws<'a> {
 
 impl<'a> UnverifiedJws<'a> {
     /// Parses header and payload as JSON objects without repeated members.
-    #[must_use]
     pub fn parse(compact: &'a str) -> Option<Self> {
         let (message, signature) = compact.rsplit_once('.')?;
         let (header, payload) = message.split_once('.')?;
@@ -170,27 +160,23 @@ impl<'a> UnverifiedJws<'a> {
     }
 
     /// Returns a text of the header.
-    #[must_use]
     pub fn header_text(&self, name: &str) -> Option<&str> {
         self.header.get(name).and_then(Value::as_str)
     }
 
     /// Returns the algorithm of the header if it is one of the accepted ones: the verifier chooses,
     /// not the token (RFC 8725 §3.1). Stops `none`, and HS256 keyed with a public key.
-    #[must_use]
     pub fn accepted_alg(&self, accepted: &[CredentialAlg]) -> Option<CredentialAlg> {
         let claimed = self.header_text("alg")?;
         accepted.iter().copied().find(|alg| alg.as_str() == claimed)
     }
 
     /// Returns true if the header demands an extension: the hub knows none (RFC 7515 §4.1.11).
-    #[must_use]
     pub fn demands_extension(&self) -> bool {
         self.demands_extension_except("")
     }
 
     /// Returns true if the header demands another extension than this one.
-    #[must_use]
     pub fn demands_extension_except(&self, known: &str) -> bool {
         let is_known = |names: &Value| {
             names.as_array().is_some_and(|names| names.iter().all(|name| name == known))
@@ -200,7 +186,6 @@ impl<'a> UnverifiedJws<'a> {
 
     /// Verifies the signature of a trust list, whose operators also sign with RSA; `None` if the
     /// algorithm is not accepted.
-    #[must_use]
     pub fn verify_trust_list_signature(&self, key: &PKeyRef<Public>) -> Option<bool> {
         let message = self.message.as_bytes();
         if let Some(alg) = self.accepted_alg(&CredentialAlg::ALL) {
@@ -217,7 +202,6 @@ impl<'a> UnverifiedJws<'a> {
 
     /// Returns the certificates of `x5c` in DER, the signer's first; `None` if it is absent or
     /// malformed.
-    #[must_use]
     pub fn certificate_chain(&self) -> Option<Vec<Vec<u8>>> {
         let chain = self.header.get("x5c")?.as_array()?;
         chain.iter().map(|part| STANDARD.decode(part.as_str()?).ok()).collect()

@@ -54,7 +54,6 @@ pub enum StatusError {
 
 impl StatusError {
     /// Returns the label value for metrics.
-    #[must_use]
     pub const fn label(&self) -> &'static str {
         match self {
             Self::Revoked => "revoked",
@@ -77,7 +76,6 @@ pub struct StatusLists {
 
 impl StatusLists {
     /// Returns an empty cache.
-    #[must_use]
     pub fn new(
         fetcher: Arc<dyn DocumentFetcher>,
         env: Env,

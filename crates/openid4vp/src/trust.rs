@@ -117,7 +117,6 @@ impl TrustAnchors {
     }
 
     /// Returns DER certificates as anchors, without those that can't be parsed.
-    #[must_use]
     pub fn from_der(certificates: &[Vec<u8>]) -> Self {
         let parsed = certificates.iter().filter_map(|der| parse_anchor(der));
         Self { certificates: parsed.collect(), rules: Arc::default() }
@@ -139,7 +138,6 @@ impl TrustAnchors {
     }
 
     /// Returns a digest of the anchors, which differs between two sets.
-    #[must_use]
     pub fn digest(&self) -> String {
         let hashes = self
             .certificates
@@ -150,27 +148,23 @@ impl TrustAnchors {
     }
 
     /// Returns the number of anchors.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.certificates.len()
     }
 
     /// Returns true if nothing is trusted.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.certificates.is_empty()
     }
 
     /// Returns the key identifiers of the anchors as base64url, for `trusted_authorities` of type
     /// `aki` (OpenID4VP 1.0 §6.1.1.1).
-    #[must_use]
     pub fn key_identifiers(&self) -> Vec<String> {
         let identifiers = self.certificates.iter().filter_map(|anchor| anchor.subject_key_id());
         identifiers.map(|identifier| digest::base64url(identifier.as_slice())).collect()
     }
 
     /// Returns the earliest expiry among the anchors.
-    #[must_use]
     pub fn earliest_expiry(&self) -> Option<Timestamp> {
         self.certificates
             .iter()

@@ -45,13 +45,11 @@ pub struct PinnedAnchors {
 
 impl PinnedAnchors {
     /// Returns the anchors of a credential.
-    #[must_use]
     pub fn for_credential(&self, credential: &str) -> &TrustAnchors {
         self.by_credential.get(credential).unwrap_or(&self.shared)
     }
 
     /// Returns the earliest expiry among all anchors.
-    #[must_use]
     pub fn earliest_expiry(&self) -> Option<Timestamp> {
         let all = std::iter::once(&self.shared).chain(self.by_credential.values());
         all.filter_map(TrustAnchors::earliest_expiry).min()
@@ -98,7 +96,6 @@ pub struct TrustSources {
 
 impl TrustSources {
     /// Returns the sources; nothing is fetched yet.
-    #[must_use]
     pub fn new(
         pinned: PinnedAnchors,
         sources: Vec<TrustListSource>,
@@ -110,13 +107,11 @@ impl TrustSources {
     }
 
     /// Returns the anchors of the files.
-    #[must_use]
     pub const fn pinned(&self) -> &PinnedAnchors {
         &self.pinned
     }
 
     /// Returns the pinned anchors of a credential, as long as no list is fetched.
-    #[must_use]
     pub fn offline_trust(&self, credential: &str) -> CurrentTrust {
         CurrentTrust {
             anchors: self.pinned.for_credential(credential).clone(),
@@ -153,7 +148,6 @@ impl TrustSources {
     }
 
     /// Returns the state of the lists that were fetched. For metrics.
-    #[must_use]
     pub fn states(&self) -> Vec<TrustListState> {
         let state = |list: &CachedList| Some(list.state(&*list.cached.latest()?));
         self.lists.iter().filter_map(state).collect()

@@ -57,7 +57,6 @@ pub enum VerificationError {
 
 impl VerificationError {
     /// Returns the label value for metrics.
-    #[must_use]
     pub const fn label(&self) -> &'static str {
         match self {
             Self::UnrequestedCredential => "unrequested_credential",
@@ -239,7 +238,6 @@ impl CredentialVerifier {
 
     /// Returns every claim that a wallet may be asked for, required ones first. A claim is optional
     /// if one credential does without it.
-    #[must_use]
     pub fn requested_claims(&self) -> Vec<RequestedClaim> {
         let mut claims: Vec<RequestedClaim> = Vec::new();
         for claim in self.queries.iter().flat_map(CredentialQuery::claims) {
@@ -253,13 +251,11 @@ impl CredentialVerifier {
     }
 
     /// Returns the sources of trust.
-    #[must_use]
     pub const fn trust(&self) -> &TrustSources {
         &self.trust
     }
 
     /// Returns when the first pinned anchor expires.
-    #[must_use]
     pub fn anchors_expire_at(&self) -> Option<Timestamp> {
         let status = self.status_anchors.as_ref().and_then(TrustAnchors::earliest_expiry);
         self.trust.pinned().earliest_expiry().into_iter().chain(status).min()

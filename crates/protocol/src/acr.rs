@@ -22,7 +22,6 @@ impl Level {
     pub const ALL: [Self; 3] = [Self::Eidas1, Self::Eidas2, Self::Eidas3];
 
     /// Returns the value on the wire.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Eidas1 => "eidas1",
@@ -44,7 +43,6 @@ pub struct AuthenticationRequirement {
 
 impl AuthenticationRequirement {
     /// Creates a requirement of this level, regardless of when the user authenticated.
-    #[must_use]
     pub const fn for_level(level: Level) -> Self {
         Self { level, reauthentication: false }
     }
@@ -60,7 +58,6 @@ pub enum Platform {
 
 impl Platform {
     /// Returns the levels that a service provider may request, lowest first (R003).
-    #[must_use]
     pub const fn levels(self) -> &'static [Level] {
         match self {
             Self::Standard => &[Level::Eidas1],
@@ -107,13 +104,11 @@ pub struct RequestedAcr {
 
 impl RequestedAcr {
     /// Returns true if an authentication of this level can meet the value.
-    #[must_use]
     pub fn allows_level(&self, level: Level) -> bool {
         (self.lowest..=self.highest).contains(&level)
     }
 
     /// Returns true if the authentication meets the value.
-    #[must_use]
     pub fn is_met(&self, proof: &AchievedAcr<'_>) -> bool {
         let is_named = self.name.as_ref().is_some_and(|name| proof.names.contains(name));
         self.allows_level(proof.level) && (!self.multi_factor || proof.multi_factor || is_named)
@@ -137,7 +132,6 @@ pub struct AcrRequest {
 impl AcrRequest {
     /// Returns true if an authentication of this level can satisfy an essential `acr` claim, if
     /// any.
-    #[must_use]
     pub fn accepts_level(&self, level: Level) -> bool {
         accepts_level(&self.required, self.essential, &self.values, level)
     }

@@ -16,7 +16,6 @@ impl SigningAlg {
     pub const ALL: [Self; 2] = [Self::ES256, Self::RS256];
 
     /// Returns the JOSE name.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::ES256 => "ES256",
@@ -42,7 +41,6 @@ impl VerificationAlg {
     pub const ALL: [Self; 4] = [Self::ES256, Self::RS256, Self::PS256, Self::EdDSA];
 
     /// Returns the JOSE name.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::ES256 => "ES256",
@@ -54,7 +52,6 @@ impl VerificationAlg {
 
     /// Returns whether this `alg` means the algorithm. `Ed25519` is `EdDSA` under its own name (RFC
     /// 9864).
-    #[must_use]
     pub fn is_named(self, alg: &str) -> bool {
         alg == self.as_str() || (self == Self::EdDSA && alg == "Ed25519")
     }
@@ -78,7 +75,6 @@ impl AcceptedAlgs {
     }
 
     /// Returns the algorithm if it is the only one.
-    #[must_use]
     pub fn only(self) -> Option<VerificationAlg> {
         if let [only] = self.0 { Some(*only) } else { None }
     }
@@ -121,7 +117,6 @@ impl EncryptionAlg {
     pub const ALL: [Self; 3] = [Self::EcdhEs, Self::RsaOaep256, Self::RsaOaep];
 
     /// Returns the JOSE name.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::EcdhEs => "ECDH-ES",
@@ -140,7 +135,6 @@ pub enum ContentEncryption {
 
 impl ContentEncryption {
     /// Returns the JOSE name.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::A256GCM => "A256GCM",

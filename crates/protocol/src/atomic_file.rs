@@ -66,7 +66,6 @@ pub fn sync_folder(folder: &Path) -> io::Result<()> {
 }
 
 /// Returns the folder of a file; the current one for a bare name.
-#[must_use]
 pub fn parent_folder(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }

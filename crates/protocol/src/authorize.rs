@@ -96,7 +96,6 @@ pub struct AuthorizationRequest {
 
 impl AuthorizationRequest {
     /// Returns what the request needs from an identity provider.
-    #[must_use]
     pub const fn requirement(&self) -> AuthenticationRequirement {
         AuthenticationRequirement {
             level: self.level,
@@ -105,35 +104,30 @@ impl AuthorizationRequest {
     }
 
     /// Returns true if the request needs to know when the user authenticated.
-    #[must_use]
     pub const fn needs_auth_time(&self) -> bool {
         self.requirement().reauthentication || !self.claims.auth_time_optional
     }
 
     /// Returns true if an authentication of this level can satisfy the request's essential `acr`
     /// claim, if any.
-    #[must_use]
     pub fn accepts_level(&self, level: Level) -> bool {
         acr::accepts_level(&self.acr_required, self.acr_essential, &self.acr_values, level)
     }
 
     /// Returns true if this authentication satisfies the request's essential `acr` claim, if any
     /// (Core §5.5.1.1).
-    #[must_use]
     pub fn accepts_acr(&self, proof: &AchievedAcr<'_>) -> bool {
         self.accepts_level(proof.level) && (!self.acr_essential || self.meets_requested_acr(proof))
     }
 
     /// Returns true if this authentication meets a requested value of `acr`, or if the service
     /// provider has no level names.
-    #[must_use]
     pub fn meets_requested_acr(&self, proof: &AchievedAcr<'_>) -> bool {
         self.acr_values.is_empty() || self.acr_values.iter().any(|value| value.is_met(proof))
     }
 
     /// Returns the level name to answer as `acr`: that of the first requested value that this
     /// authentication meets. `None`: the level is answered.
-    #[must_use]
     pub fn acr_answer(&self, proof: &AchievedAcr<'_>) -> Option<Arc<str>> {
         self.acr_values.iter().find(|value| value.is_met(proof))?.name.clone()
     }

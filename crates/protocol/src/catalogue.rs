@@ -116,7 +116,6 @@ macro_rules! catalogue {
             )*
 
             /// Returns the name in a request.
-            #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $($(Self::$param => $name,)*)* }
             }
@@ -124,7 +123,6 @@ macro_rules! catalogue {
 
         impl RequiredParam {
             /// Returns the parameter.
-            #[must_use]
             pub const fn param(self) -> Param {
                 // `$missing` makes the macro skip the others.
                 match self { $($($(Self::$param => (Param::$param, $missing).0,)?)*)* }
@@ -139,7 +137,6 @@ macro_rules! catalogue {
             ];
 
             /// Returns the row of this code.
-            #[must_use]
             pub const fn entry(self) -> &'static CatalogueEntry {
                 match self {
                     Self::Extension(row) => row,
@@ -187,14 +184,12 @@ impl ErrorCode {
     }
 
     /// Returns every code of this program.
-    #[must_use]
     pub fn all() -> Vec<Self> {
         let extensions = EXTENSION_CODES.read().unwrap_or_else(PoisonError::into_inner);
         Self::BUILT_IN.iter().chain(extensions.iter()).copied().collect()
     }
 
     /// Returns the error with this code, for example `Y020020`.
-    #[must_use]
     pub fn find(code: &str) -> Option<Self> {
         let extensions = EXTENSION_CODES.read().unwrap_or_else(PoisonError::into_inner);
         let mut all = Self::BUILT_IN.iter().chain(extensions.iter());

@@ -38,7 +38,6 @@ pub enum AuthMethod {
 
 impl AuthMethod {
     /// Returns the registered name.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::ClientSecretPost => "client_secret_post",
@@ -61,7 +60,6 @@ const AUTH_METHODS: &[&str] = &[
 
 /// Returns the names of the supported methods that need no client certificate; `none` only if there
 /// are public clients.
-#[must_use]
 pub fn supported_auth_methods(has_public_clients: bool) -> &'static [&'static str] {
     match AUTH_METHODS.split_last() {
         Some((_none, confidential)) if !has_public_clients => confidential,
@@ -102,7 +100,6 @@ pub enum Credentials {
 
 impl Credentials {
     /// Returns the `client_id` that the credentials name, unverified.
-    #[must_use]
     pub const fn claimed_client(&self) -> Option<&ClientId> {
         match self {
             Self::SecretPost { client_id, .. }
@@ -115,7 +112,6 @@ impl Credentials {
 
     /// Returns whether anyone can send these credentials: a public client's, which libraries also
     /// send as a header with an empty secret.
-    #[must_use]
     pub fn prove_nothing(&self) -> bool {
         match self {
             Self::Public { .. } => true,

@@ -12,19 +12,16 @@ pub struct ClientNetwork([u8; 16]);
 
 impl ClientNetwork {
     /// Returns the network that contains `address`. An IPv4-mapped IPv6 address counts as IPv4.
-    #[must_use]
     pub fn containing(address: IpAddr) -> Self {
         Self(mask_address(address, 24, 48))
     }
 
     /// Returns whether the addresses of this network are private, see [`is_private`].
-    #[must_use]
     pub const fn is_private(self) -> bool {
         is_private(IpAddr::V6(Ipv6Addr::from_bits(u128::from_be_bytes(self.0))))
     }
 
     /// Returns the network's address, IPv4 as IPv4-mapped IPv6. It is meant only for keyed hashes.
-    #[must_use]
     pub const fn octets(self) -> [u8; 16] {
         self.0
     }
@@ -38,7 +35,6 @@ impl fmt::Debug for ClientNetwork {
 
 /// Returns whether an address is loopback, private (RFC 1918, RFC 4193), link-local or unspecified.
 /// Such an address normally belongs to a proxy, not to a client.
-#[must_use]
 pub const fn is_private(address: IpAddr) -> bool {
     match address.to_canonical() {
         IpAddr::V4(v4) => {
@@ -56,7 +52,6 @@ pub const fn is_private(address: IpAddr) -> bool {
 /// Returns the first `v4_prefix` or `v6_prefix` bits of an address.
 ///
 /// IPv4 is returned as IPv4-mapped IPv6, so that no IPv4 network equals an IPv6 network.
-#[must_use]
 pub fn mask_address(address: IpAddr, v4_prefix: u8, v6_prefix: u8) -> [u8; 16] {
     let (bits, prefix) = match address.to_canonical() {
         IpAddr::V4(v4) => (v4.to_ipv6_mapped().to_bits(), 96 + u32::from(v4_prefix.min(32))),

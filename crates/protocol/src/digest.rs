@@ -7,13 +7,11 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use openssl::sha::Sha256;
 
 /// Returns SHA-256 of the bytes.
-#[must_use]
 pub fn sha256(bytes: &[u8]) -> [u8; 32] {
     sha256_parts([bytes])
 }
 
 /// Returns SHA-256 of the parts, one after the other.
-#[must_use]
 pub fn sha256_parts<const N: usize>(parts: [&[u8]; N]) -> [u8; 32] {
     // The one-shot function looks up its algorithm by name on each call, which takes longer than
     // the hashing.
@@ -25,14 +23,12 @@ pub fn sha256_parts<const N: usize>(parts: [&[u8]; N]) -> [u8; 32] {
 }
 
 /// Returns SHA-256 of `value` as base64url without padding.
-#[must_use]
 pub fn sha256_base64url(value: &str) -> String {
     base64url(&sha256(value.as_bytes()))
 }
 
 /// Returns HMAC-SHA-256 over the parts, each preceded by its length (u32, big-endian), so that no
 /// two lists of parts collide.
-#[must_use]
 pub fn hmac_parts(key: &[u8], parts: &[&[u8]]) -> [u8; 32] {
     let mut message = Vec::with_capacity(parts.iter().map(|p| p.len() + 4).sum());
     for part in parts {
@@ -43,7 +39,6 @@ pub fn hmac_parts(key: &[u8], parts: &[&[u8]]) -> [u8; 32] {
 }
 
 /// Returns HMAC-SHA-256 of one message.
-#[must_use]
 pub fn hmac(key: &[u8], message: &[u8]) -> [u8; 32] {
     HmacKey::new(key).tag(message)
 }
@@ -60,7 +55,6 @@ pub struct HmacKey {
 
 impl HmacKey {
     /// Prepares a key.
-    #[must_use]
     pub fn new(key: &[u8]) -> Self {
         const BLOCK: usize = 64;
         let hashed = (key.len() > BLOCK).then(|| sha256(key));
@@ -76,7 +70,6 @@ impl HmacKey {
     }
 
     /// Returns the HMAC of a message.
-    #[must_use]
     pub fn tag(&self, message: &[u8]) -> [u8; 32] {
         let (mut inner, mut outer) = (self.inner.clone(), self.outer.clone());
         inner.update(message);
@@ -92,19 +85,16 @@ impl std::fmt::Debug for HmacKey {
 }
 
 /// Encodes bytes as unpadded base64url.
-#[must_use]
 pub fn base64url(bytes: &[u8]) -> String {
     URL_SAFE_NO_PAD.encode(bytes)
 }
 
 /// Decodes unpadded base64url; `None` if it is malformed.
-#[must_use]
 pub fn from_base64url(text: &str) -> Option<Vec<u8>> {
     URL_SAFE_NO_PAD.decode(text).ok()
 }
 
 /// Compares in constant time for equal lengths; lengths are not secret.
-#[must_use]
 pub fn constant_time_eq(left: &[u8], right: &[u8]) -> bool {
     left.len() == right.len() && openssl::memcmp::eq(left, right)
 }

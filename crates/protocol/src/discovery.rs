@@ -103,7 +103,6 @@ impl<'a> DiscoveryInput<'a> {
 
 /// Returns the document as JSON text: the same bytes for the same input. The members are in the
 /// order of Discovery 1.0 §3, then those of other standards.
-#[must_use]
 pub fn discovery_document(provider: &DiscoveryInput<'_>) -> String {
     let at = |path: &str| format!("{}{path}", provider.base_url);
     let certificates = provider.client_certificates;

@@ -18,7 +18,6 @@ impl EmailDomain {
         clippy::disallowed_methods,
         reason = "people type or paste the address, with spaces of any kind"
     )]
-    #[must_use]
     pub fn from_address(address: &str) -> Option<Self> {
         let address = address.trim();
         if address.chars().count() > MAX_ADDRESS_CHARS || address.contains(char::is_control) {
@@ -32,7 +31,6 @@ impl EmailDomain {
     }
 
     /// Parses a domain name with at least two labels; international names become ASCII.
-    #[must_use]
     pub fn parse(domain: &str) -> Option<Self> {
         let Host::Domain(name) = Host::parse(domain).ok()? else { return None };
         let is_label = |label: &str| {
@@ -43,14 +41,12 @@ impl EmailDomain {
     }
 
     /// Returns the domain.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
     /// Returns how closely a pattern matches, by the length of its fixed part: the name itself, or
     /// `*.` and a domain for all its subdomains. `None` if it doesn't match.
-    #[must_use]
     pub fn match_length(&self, pattern: &str) -> Option<usize> {
         match pattern.strip_prefix('*') {
             // The suffix keeps its dot: `*.example.org` does not match `badexample.org`.

@@ -21,31 +21,26 @@ pub struct Timestamp(u64);
 
 impl Timestamp {
     /// Creates a point in time from Unix milliseconds.
-    #[must_use]
     pub const fn from_millis(millis: u64) -> Self {
         Self(millis)
     }
 
     /// Creates a point in time from Unix seconds.
-    #[must_use]
     pub const fn from_seconds(seconds: u64) -> Self {
         Self(seconds.saturating_mul(1000))
     }
 
     /// Returns Unix milliseconds.
-    #[must_use]
     pub const fn millis(self) -> u64 {
         self.0
     }
 
     /// Returns whole Unix seconds, rounded down, as in a JWT.
-    #[must_use]
     pub const fn seconds(self) -> u64 {
         self.0 / 1000
     }
 
     /// Returns the time from `earlier` to `self`; zero if `earlier` is later.
-    #[must_use]
     pub const fn since(self, earlier: Self) -> Duration {
         Duration::from_millis(self.0.saturating_sub(earlier.0))
     }
@@ -97,19 +92,16 @@ impl Env {
     }
 
     /// Creates an environment with the machine's clock and OpenSSL's generator.
-    #[must_use]
     pub fn system() -> Self {
         Self::new(Arc::new(SystemClock), Arc::new(OpensslEntropy))
     }
 
     /// Returns the current time.
-    #[must_use]
     pub fn now(&self) -> Timestamp {
         self.clock.now()
     }
 
     /// Returns the source of randomness.
-    #[must_use]
     pub fn entropy(&self) -> &dyn Entropy {
         self.entropy.as_ref()
     }

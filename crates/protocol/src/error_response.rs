@@ -37,7 +37,6 @@ pub enum AuthLocation {
 
 impl ErrorResponse {
     /// Creates the response to a client that may have failed to authenticate.
-    #[must_use]
     pub fn for_client(code: ErrorCode, used: AuthLocation) -> Self {
         let mut response = Self::from(code);
         // RFC 6749 §5.2: only if the client used the header. RFC 7617 §2: a realm is required.
@@ -48,7 +47,6 @@ impl ErrorResponse {
     }
 
     /// Creates the response to a client that sent an access token with this scheme.
-    #[must_use]
     pub fn for_access_token(code: ErrorCode, used: TokenScheme) -> Self {
         let entry = code.entry();
         let response = Self::from(code);
@@ -64,7 +62,6 @@ impl ErrorResponse {
 
     /// Creates the response to a client that registers itself (RFC 7591 §3.2.2; RFC 7592 §2).
     /// `description` names the member that is wrong.
-    #[must_use]
     pub fn for_registration(code: ErrorCode, description: Option<&str>) -> Self {
         let entry = code.entry();
         let error_description = description.unwrap_or(entry.description);

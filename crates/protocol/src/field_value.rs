@@ -5,13 +5,11 @@
 //! cookie named U+2000 `__Host-…` would become `__Host-…`, which no other host can set.
 
 /// Removes optional white space, which is space and tab only, from both ends (RFC 9110 §5.6.3).
-#[must_use]
 pub fn trim_ows(value: &str) -> &str {
     value.trim_matches([' ', '\t'])
 }
 
 /// Returns whether `name` is a token (RFC 9110 §5.6.2).
-#[must_use]
 pub fn is_token(name: &str) -> bool {
     let is_tchar = |c: u8| c.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&c);
     !name.is_empty() && name.bytes().all(is_tchar)
@@ -19,7 +17,6 @@ pub fn is_token(name: &str) -> bool {
 
 /// Returns whether a `Content-Type` names this media type, in any case and with any parameters
 /// (RFC 9110 §8.3.1).
-#[must_use]
 pub fn is_media_type(content_type: Option<&str>, media_type: &str) -> bool {
     let essence = content_type.and_then(|value| value.split(';').next());
     essence.is_some_and(|essence| trim_ows(essence).eq_ignore_ascii_case(media_type))

@@ -23,13 +23,11 @@ macro_rules! string_id {
 
         impl $name {
             /// Wraps a value without checking it.
-            #[must_use]
             pub fn new(value: impl Into<Arc<str>>) -> Self {
                 Self(value.into())
             }
 
             /// Returns the identifier as text.
-            #[must_use]
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -66,7 +64,6 @@ impl ClientId {
     pub const REGISTERED_PREFIX: &'static str = "dcr-";
 
     /// Returns true if the hub has assigned this id.
-    #[must_use]
     pub fn is_assigned_by_hub(&self) -> bool {
         self.0.starts_with(Self::REGISTERED_PREFIX)
     }
@@ -95,7 +92,6 @@ string_id! {
 
 impl ConnectorId {
     /// Returns true for `[a-z0-9-]{1,64}` except `confirm`, which is a path segment.
-    #[must_use]
     pub fn is_well_formed(value: &str) -> bool {
         let charset = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-';
         (1..=64).contains(&value.len()) && value.bytes().all(charset) && value != "confirm"
@@ -104,13 +100,11 @@ impl ConnectorId {
 
 impl InteractionHash {
     /// Returns the hash of a login cookie's value.
-    #[must_use]
     pub fn from_cookie(value: &str) -> Self {
         Self::new(digest::sha256_base64url(value))
     }
 
     /// Returns true for 43 base64url characters, the form of a hash.
-    #[must_use]
     pub fn is_well_formed(value: &str) -> bool {
         value.len() == 43
             && value.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'-' || c == b'_')
@@ -120,7 +114,6 @@ impl InteractionHash {
 impl SupportId {
     /// Generates 60 random bits in Crockford's base 32: short enough to read out, without the
     /// ambiguous I, L, O and U.
-    #[must_use]
     pub fn generate(entropy: &dyn Entropy) -> Self {
         const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
         let bits = entropy.bits256();
@@ -134,7 +127,6 @@ impl SupportId {
         clippy::disallowed_methods,
         reason = "people type or paste the id, with spaces of any kind"
     )]
-    #[must_use]
     pub fn parse(typed: &str) -> Option<Self> {
         let letters = typed.chars().filter(|c| !c.is_whitespace() && *c != '-').map(|c| {
             match c.to_ascii_uppercase() {
@@ -150,7 +142,6 @@ impl SupportId {
     }
 
     /// Returns the 60 bits; `None` if [`Self::generate`] did not create the id.
-    #[must_use]
     pub fn number(&self) -> Option<u64> {
         let digit = |letter: u8| -> Option<u64> {
             Some(u64::from(match letter {

@@ -33,7 +33,6 @@ pub struct IntrospectionRequest {
 impl IntrospectionRequest {
     /// Reads a request. `authorization` holds every `Authorization` header, `body` the decoded
     /// form.
-    #[must_use]
     pub fn read(authorization: &[&[u8]], body: &Params) -> Self {
         let claimed = body.get("client_id");
         let secret = match (authorization, claimed, body.get("client_secret")) {
@@ -59,7 +58,6 @@ pub enum Introspection<'a> {
 
 impl Introspection<'_> {
     /// Returns true for a live token.
-    #[must_use]
     pub const fn is_active(&self) -> bool {
         matches!(self, Self::Active(_))
     }

@@ -58,7 +58,6 @@ pub fn parse_object(text: &[u8]) -> Result<Map<String, Value>, JsonError> {
 /// Replaces each escaped half of a surrogate pair, for which parsers refuse the whole text, with the
 /// noncharacter U+FFFF (RFC 8259 §8.2). Different texts become equal, so a value with U+FFFF must
 /// identify nothing.
-#[must_use]
 pub fn replace_lone_surrogates(text: &[u8]) -> Cow<'_, [u8]> {
     let mut replaced = Cow::Borrowed(text);
     let mut at = 0;

@@ -58,14 +58,12 @@ impl fmt::Debug for ProvenPostLogoutRedirect {
 
 impl ProvenPostLogoutRedirect {
     /// Returns the registered URI with the unchanged state.
-    #[must_use]
     pub fn location(&self) -> String {
         let state = self.state.iter().map(|state| ("state", state.reveal().clone()));
         append_params(&self.uri, &state.collect::<Vec<_>>())
     }
 
     /// Returns whether the URI is still registered.
-    #[must_use]
     pub fn is_registered(&self, registration: &Registration) -> bool {
         let uris = &registration.post_logout_redirect_uris;
         match_redirect_uri(uris, &self.uri, registration.client_type).is_some()

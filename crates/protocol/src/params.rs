@@ -29,7 +29,6 @@ pub enum ParamError {
 
 impl Params {
     /// Creates parameters from percent-decoded pairs.
-    #[must_use]
     pub const fn new(pairs: Vec<(String, String)>) -> Self {
         Self { pairs, unreadable: Vec::new() }
     }
@@ -52,7 +51,6 @@ impl Params {
 
     /// Decodes a query (without its `?`) or a form body. Never fails: invalid UTF-8 becomes U+FFFD,
     /// which every check rejects.
-    #[must_use]
     pub fn decode(encoded: &[u8]) -> Self {
         Self::new(url::form_urlencoded::parse(encoded).into_owned().collect())
     }
@@ -111,19 +109,16 @@ impl Params {
     }
 
     /// Returns the value; a repeated or unreadable parameter counts as absent, too.
-    #[must_use]
     pub fn get(&self, name: &str) -> Option<&str> {
         self.single(name).ok().flatten()
     }
 
     /// Returns true if the name was sent, even without a value.
-    #[must_use]
     pub fn contains(&self, name: &str) -> bool {
         self.pairs.iter().map(|(n, _)| n).chain(&self.unreadable).any(|n| n == name)
     }
 
     /// Returns all readable pairs in request order.
-    #[must_use]
     pub fn pairs(&self) -> &[(String, String)] {
         &self.pairs
     }
@@ -138,7 +133,6 @@ impl fmt::Debug for Params {
 
 /// Returns true for `application/x-www-form-urlencoded`, in any case and with any media type
 /// parameters.
-#[must_use]
 pub fn is_form_urlencoded(content_type: Option<&str>) -> bool {
     is_media_type(content_type, "application/x-www-form-urlencoded")
 }

@@ -3,13 +3,11 @@
 use std::borrow::Cow;
 
 /// Returns true for a letter, a digit, or one of `-._~`.
-#[must_use]
 pub const fn is_unreserved(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~')
 }
 
 /// Decodes the percent-encoded unreserved characters of a path, and leaves all other sequences.
-#[must_use]
 pub fn decode_unreserved(path: &str) -> Cow<'_, str> {
     let mut parts = path.split('%');
     let first = parts.next().unwrap_or_default();

@@ -5,7 +5,6 @@ use super::path_normalization::is_unreserved;
 use crate::digest;
 
 /// Returns true for 43 base64url characters, the form of an S256 challenge (RFC 7636 §4.2).
-#[must_use]
 pub fn is_challenge(value: &str) -> bool {
     value.len() == 43
         && value.bytes().all(|c| c.is_ascii_alphanumeric() || matches!(c, b'-' | b'_'))
@@ -21,7 +20,6 @@ fn is_verifier(value: &str) -> bool {
 ///
 /// A verifier without a challenge does not match: an attacker may have stripped the challenge from
 /// the request (PKCE downgrade, RFC 9700 §2.1.1).
-#[must_use]
 pub fn proves(challenge: Option<&str>, verifier: Option<&str>) -> bool {
     match (challenge, verifier) {
         (None, None) => true,

@@ -15,7 +15,6 @@ const LOOPBACK_PREFIXES: [&str; 2] = ["http://127.0.0.1", "http://[::1]"];
 
 /// Returns the URI to redirect to, if one of `registered` matches `requested`. No part of it is
 /// copied from the request except a port number.
-#[must_use]
 pub fn match_redirect_uri<'r>(
     registered: &'r [String],
     requested: &str,
@@ -58,7 +57,6 @@ pub enum ResponseParams {
 
 impl ResponseParams {
     /// Returns their names.
-    #[must_use]
     pub const fn names(self) -> &'static [&'static str] {
         match self {
             Self::Authorization => {
@@ -71,7 +69,6 @@ impl ResponseParams {
     /// Returns true if the query of a registered URI has one of these parameters. A response must
     /// not include a parameter twice (RFC 6749 §3.1): a client that reads the first `iss` is open
     /// to mix-up attacks.
-    #[must_use]
     pub fn are_in_query(self, uri: &str) -> bool {
         let Some((_, query)) = uri.split_once('?') else { return false };
         url::form_urlencoded::parse(query.as_bytes())
@@ -81,7 +78,6 @@ impl ResponseParams {
 
 /// Returns the private-use scheme of a URI (RFC 8252 §7.1): a reversed domain name, which has a
 /// dot. `None` for every other scheme.
-#[must_use]
 pub fn private_use_scheme(uri: &str) -> Option<&str> {
     let (scheme, _) = uri.split_once(':')?;
     let is_scheme_char = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'+' | b'-' | b'.');

@@ -36,20 +36,17 @@ pub struct Registration {
 
 impl Registration {
     /// Returns true if this URI is registered (RFC 6749 §3.1.2.3).
-    #[must_use]
     pub fn has_redirect_uri(&self, uri: &str) -> bool {
         match_redirect_uri(&self.redirect_uris, uri, self.client_type).is_some()
     }
 
     /// Returns true if its authorization requests must carry a PKCE challenge. A public client has
     /// no other protection against a stolen code (RFC 8252 §8.1; RFC 9700 §2.1.1).
-    #[must_use]
     pub const fn needs_pkce(&self) -> bool {
         self.require_pkce || matches!(self.client_type, ClientType::Public)
     }
 
     /// Returns true if all these scopes are granted.
-    #[must_use]
     pub fn grants_scopes(&self, scopes: &[Scope]) -> bool {
         scopes.iter().all(|scope| self.granted_scopes.contains(scope))
     }
@@ -75,7 +72,6 @@ pub struct RequestProtection {
 
 impl RequestProtection {
     /// Returns true if requests and responses must be signed, whatever a request asks for.
-    #[must_use]
     pub fn requires_signed_messages(&self) -> bool {
         self.profile.is_some_and(SecurityProfile::signs_messages)
     }
@@ -91,13 +87,11 @@ pub struct RequestPolicy {
 
 impl RequestPolicy {
     /// Returns true if service providers may push their requests.
-    #[must_use]
     pub fn accepts_pushed(&self) -> bool {
         self.pushed != PushedRequests::Off
     }
 
     /// Returns true if they must.
-    #[must_use]
     pub fn requires_pushed(&self) -> bool {
         self.pushed == PushedRequests::Required
     }
@@ -164,7 +158,6 @@ impl Default for IdpHintPolicy {
 
 impl IdpHintPolicy {
     /// Returns true if a hint to this connector is followed.
-    #[must_use]
     pub fn permits(&self, connector: &ConnectorId) -> bool {
         match self {
             Self::Keyword(IdpHintKeyword::Any) => true,
@@ -204,7 +197,6 @@ pub enum ProtocolRules {
 
 impl ProtocolRules {
     /// Returns whether a logout request must carry `state` and `post_logout_redirect_uri`.
-    #[must_use]
     pub const fn logout_parameters(self) -> LogoutParameters {
         match self {
             Self::Federation => LogoutParameters::Required,

@@ -19,7 +19,6 @@ pub enum SecurityProfile {
 
 impl SecurityProfile {
     /// Returns the value of the setting `profile`.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Fapi2 => "fapi2",
@@ -29,19 +28,16 @@ impl SecurityProfile {
 
     /// Returns whether authorization requests and responses must be signed (FAPI 2.0 Message
     /// Signing §5.3.1 and §5.4.1).
-    #[must_use]
     pub const fn signs_messages(self) -> bool {
         matches!(self, Self::Fapi2MessageSigning)
     }
 
     /// Returns the algorithms that JWTs may be signed with.
-    #[must_use]
     pub const fn algs(self) -> AcceptedAlgs {
         AcceptedAlgs::FAPI2
     }
 
     /// Returns whether JWTs may be signed with this algorithm.
-    #[must_use]
     pub fn allows(self, alg: VerificationAlg) -> bool {
         self.algs().iter().any(|allowed| allowed == alg)
     }

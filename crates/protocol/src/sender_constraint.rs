@@ -38,7 +38,6 @@ pub enum Confirmation {
 
 impl Confirmation {
     /// Returns the type of a token that is bound to this key.
-    #[must_use]
     pub const fn token_type(&self) -> &'static str {
         match self {
             Self::DpopKey(_) => "DPoP",
@@ -48,7 +47,6 @@ impl Confirmation {
     }
 
     /// Returns the metric label of the method.
-    #[must_use]
     pub const fn method(&self) -> &'static str {
         match self {
             Self::DpopKey(_) => "dpop",
@@ -102,13 +100,11 @@ impl ForwardedCertificate {
     }
 
     /// Returns the DER bytes.
-    #[must_use]
     pub fn der(&self) -> &[u8] {
         &self.0
     }
 
     /// Returns base64url of the SHA-256 of the certificate.
-    #[must_use]
     pub fn thumbprint(&self) -> String {
         digest::base64url(&digest::sha256(&self.0))
     }

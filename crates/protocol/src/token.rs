@@ -120,7 +120,6 @@ pub struct TokenResponse {
 impl TokenResponse {
     /// Creates a response. `expires_in` is the access token's lifetime in seconds, `scopes` what
     /// was granted and consented to.
-    #[must_use]
     pub fn new(access_token: String, expires_in: u64, id_token: String, scopes: &[Scope]) -> Self {
         Self::refreshed(access_token, expires_in, scopes).with_id_token(Some(id_token))
     }
@@ -132,7 +131,6 @@ impl TokenResponse {
     }
 
     /// Creates the response to a refresh, without an ID token.
-    #[must_use]
     pub fn refreshed(access_token: String, expires_in: u64, scopes: &[Scope]) -> Self {
         let scope = scopes.iter().map(Scope::as_str).collect::<Vec<_>>().join(" ");
         Self {

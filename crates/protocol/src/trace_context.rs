@@ -30,7 +30,6 @@ const SAMPLED_FLAG: u128 = 1;
 
 impl TraceContext {
     /// Parses a `traceparent`; `None` if it is malformed.
-    #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let mut parts = text.splitn(5, '-');
         let version = parse_hex(parts.next()?, 2)?;

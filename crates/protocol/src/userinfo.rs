@@ -37,7 +37,6 @@ pub enum TokenScheme {
 impl TokenScheme {
     /// Returns the scheme that the `Authorization` headers of a request use; Bearer if there is
     /// none, several, or another one.
-    #[must_use]
     pub fn from_authorization(authorization: &[&[u8]]) -> Self {
         match authorization {
             [header] if header.get(..5).is_some_and(|s| s.eq_ignore_ascii_case(b"DPoP ")) => {

@@ -47,7 +47,6 @@ struct Pending {
 
 impl CounterSync {
     /// Creates the synchronization, and marks the limiters as shared.
-    #[must_use]
     pub fn new(
         limiters: Vec<Arc<KeyedRateLimiter>>,
         counters: Arc<dyn Counters>,
@@ -132,7 +131,6 @@ impl CounterSync {
     }
 
     /// Returns what degrades the limits, with the fix.
-    #[must_use]
     pub fn warning(&self) -> Option<CheckFinding> {
         let last_error = self.last_error.lock().unwrap_or_else(PoisonError::into_inner);
         last_error.as_ref().map(|error| {

@@ -83,7 +83,6 @@ pub struct RateLimits {
 
 impl RateLimits {
     /// Creates the limiters. Refusals are counted in `metrics`.
-    #[must_use]
     pub fn new(rates: RateLimitSettings, env: &Env, metrics: &Arc<Metrics>) -> Self {
         let limiter = |name, capacity| {
             Arc::new(KeyedRateLimiter::new(name, capacity, env).with_metrics(metrics))
@@ -178,7 +177,6 @@ impl RateLimits {
     }
 
     /// Returns all limiters, for the [`counter_sync`].
-    #[must_use]
     pub fn limiters(&self) -> Vec<Arc<KeyedRateLimiter>> {
         [
             &self.logins,

@@ -12,20 +12,17 @@ pub struct LimitKey(pub(super) [u8; 16]);
 
 impl LimitKey {
     /// Returns the key of an id of any length. Collisions can't be produced on purpose.
-    #[must_use]
     pub fn from_id(id: &str) -> Self {
         Self(digest::sha256(id.as_bytes()).first_chunk().copied().unwrap_or_default())
     }
 
     /// Returns the key of the network that contains an address.
-    #[must_use]
     pub fn from_network(address: IpAddr, prefixes: PrefixLengths) -> Self {
         Self(client_network::mask_address(address, prefixes.v4, prefixes.v6))
     }
 
     /// Returns the key of the IPv6 site that contains an address: the /48 that one subscriber can
     /// hold (RFC 6177 §2).
-    #[must_use]
     pub fn from_site(address: IpAddr) -> Self {
         Self(ClientNetwork::containing(address).octets())
     }

@@ -39,7 +39,6 @@ struct Windows {
 
 impl KeyedRateLimiter {
     /// Creates a limiter. `capacity`: keys that are remembered at once, 200 bytes each.
-    #[must_use]
     pub fn new(name: &'static str, capacity: usize, env: &Env) -> Self {
         Self {
             name,

@@ -26,7 +26,6 @@ pub struct RateLimitError {
 
 impl RateLimitError {
     /// Returns whole seconds for `Retry-After`, rounded up and at least 1.
-    #[must_use]
     pub fn retry_after_seconds(self) -> u64 {
         self.retry_after.as_secs()
             + u64::from(self.retry_after.subsec_nanos() > 0)

@@ -100,19 +100,16 @@ impl FileRegister {
     }
 
     /// Returns the number of rows.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.index.len()
     }
 
     /// Returns whether the register has no row.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.index.is_empty()
     }
 
     /// Looks up one person. Returns `NotFound` for an identity without a complete pivot.
-    #[must_use]
     pub fn find(&self, queried: &Identity) -> RegisterAnswer {
         let Some(pivot) = Pivot::from_identity(queried, &self.home_country) else {
             return RegisterAnswer::NotFound;

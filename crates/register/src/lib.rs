@@ -53,7 +53,6 @@ pub enum RegisterAnswer {
 
 impl RegisterAnswer {
     /// Returns the label for metrics and logs.
-    #[must_use]
     pub const fn label(&self) -> &'static str {
         match self {
             Self::Found(_) => "found",
@@ -103,7 +102,6 @@ pub enum RegisterError {
 
 impl RegisterError {
     /// Returns the label for metrics and logs.
-    #[must_use]
     pub const fn label(&self) -> &'static str {
         match self {
             Self::Unavailable(_) => "unavailable",
@@ -115,7 +113,6 @@ impl RegisterError {
     }
 
     /// Returns the error code of the login.
-    #[must_use]
     pub const fn code(&self) -> ErrorCode {
         match self {
             Self::Unavailable(_) | Self::CircuitOpen => ErrorCode::RegisterUnavailable,
@@ -126,7 +123,6 @@ impl RegisterError {
     }
 
     /// Returns whether a query was sent.
-    #[must_use]
     pub const fn was_sent(&self) -> bool {
         match self {
             Self::CircuitOpen | Self::Busy => false,

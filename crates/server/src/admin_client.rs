@@ -316,7 +316,6 @@ impl AdminClient {
     }
 
     /// Returns the address of the private listener.
-    #[must_use]
     pub fn address(&self) -> &str {
         self.base.as_str().trim_end_matches('/')
     }

@@ -38,7 +38,6 @@ pub struct CheckInputs<'a> {
 }
 
 /// Returns every error that would keep `serve` from starting, each with its fix.
-#[must_use]
 pub fn find_startup_errors(loaded: &LoadedConfig, env: &Env) -> Vec<BuildError> {
     let mut startable = loaded.clone();
     deactivate_unbuildable(&mut startable, env);
@@ -61,7 +60,6 @@ pub fn find_startup_errors(loaded: &LoadedConfig, env: &Env) -> Vec<BuildError> 
 }
 
 /// Returns a warning if a hub in production has private keys in files that are not encrypted.
-#[must_use]
 pub fn plaintext_keys_warning(loaded: &LoadedConfig) -> Option<Diagnostic> {
     let is_production = !loaded.settings.sandbox && !address::is_loopback(&loaded.base_url);
     let keys = &loaded.settings.keys;
@@ -83,7 +81,6 @@ pub fn plaintext_keys_warning(loaded: &LoadedConfig) -> Option<Diagnostic> {
 /// Returns a warning for each way to help that the pages of a public hub lack. A person who can't
 /// sign in knows no other one, and the law of most countries demands a privacy notice and an
 /// accessibility statement.
-#[must_use]
 pub fn page_link_warnings(loaded: &LoadedConfig) -> Vec<Diagnostic> {
     if address::is_loopback(&loaded.base_url) {
         return Vec::new();

@@ -81,7 +81,6 @@ pub fn forbid_executable_mappings() -> Result<(), CheckFinding> {
 }
 
 /// Applies every protection that the settings demand, and returns those that are missing.
-#[must_use]
 pub fn apply_protections(
     config: &ConfinementConfig,
     writable: &[PathBuf],

@@ -98,7 +98,6 @@ pub struct ProgramDeps {
 
 impl ProgramDeps {
     /// Returns the system clock, OpenSSL's randomness and the keys in the configured folder.
-    #[must_use]
     pub fn system() -> Self {
         Self { env: Env::system(), keys: HubKeys::FromFolder, process_findings: Vec::new() }
     }
@@ -204,43 +203,36 @@ impl HubServer {
     }
 
     /// Returns the state from which an in-process test serves requests.
-    #[must_use]
     pub fn hub(&self) -> web::Data<Hub> {
         self.hub.clone()
     }
 
     /// Returns the administration, for in-process tests.
-    #[must_use]
     pub fn admin(&self) -> Arc<AdminApi> {
         Arc::clone(&self.admin)
     }
 
     /// Returns the readiness checks, for in-process tests.
-    #[must_use]
     pub fn readiness(&self) -> Arc<Readiness> {
         Arc::clone(&self.readiness)
     }
 
     /// Returns the tracer, for in-process tests.
-    #[must_use]
     pub fn tracer(&self) -> Tracer {
         self.tracer.clone()
     }
 
     /// Returns the keys of clients, for in-process tests.
-    #[must_use]
     pub fn client_keys(&self) -> Arc<KeyDirectory> {
         Arc::clone(&self.client_keys)
     }
 
     /// Returns the outer middleware, for in-process tests.
-    #[must_use]
     pub fn outer_middleware(&self) -> Arc<OuterMiddleware> {
         Arc::clone(&self.outer_middleware)
     }
 
     /// Returns the handle of the configuration reload.
-    #[must_use]
     pub fn reload(&self) -> Reload {
         self.reload.clone()
     }
@@ -281,7 +273,6 @@ pub fn install_extensions() {
 }
 
 /// Returns a random secret, for the demo and for new folders.
-#[must_use]
 pub fn generate_secret(env: &Env) -> Secret<String> {
     Secret::new(env.entropy().token())
 }

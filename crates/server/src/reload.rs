@@ -71,19 +71,16 @@ struct ReloadStatus {
 
 impl Reload {
     /// Returns the digest of the active configuration.
-    #[must_use]
     pub fn digest(&self) -> ConfigDigest {
         self.status.load().digest.clone()
     }
 
     /// Returns the errors in the files.
-    #[must_use]
     pub fn findings(&self) -> Vec<CheckFinding> {
         self.status.load().findings.clone()
     }
 
     /// Returns why no user can log in: every connector, or every service provider, has a bad file.
-    #[must_use]
     pub fn not_ready_reason(&self) -> Option<CheckFinding> {
         let what = match self.status.load().unusable.first()? {
             FileKind::ServiceProvider => "no file of a service provider is valid",

@@ -54,7 +54,6 @@ impl RunningHub {
     }
 
     /// Returns the handle of the configuration reload.
-    #[must_use]
     pub fn reload(&self) -> Reload {
         self.server.reload()
     }

@@ -25,7 +25,6 @@ pub struct NotifySocket(Option<UnixDatagram>);
 
 impl NotifySocket {
     /// Opens the socket of `NOTIFY_SOCKET`, if the variable is set.
-    #[must_use]
     pub fn open(environment: &Environment) -> Self {
         let path = environment.var("NOTIFY_SOCKET");
         let connect = |path: &str| {
@@ -71,7 +70,6 @@ struct MonitoredHub {
 
 impl ServiceManager {
     /// Notifies the service manager at this socket about the hub.
-    #[must_use]
     pub fn new(socket: NotifySocket, running: &RunningHub) -> Self {
         let is_present = socket.0.is_some();
         let watchdog =

@@ -15,7 +15,6 @@ pub(super) fn deactivate_unbuildable(loaded: &mut LoadedConfig, env: &Env) {
 }
 
 /// Returns a problem for each connector that can't be built.
-#[must_use]
 pub fn find_unbuildable_connectors(loaded: &LoadedConfig, env: &Env) -> Vec<Diagnostic> {
     let (known, mut loaded) = (loaded.files.diagnostics(), loaded.clone());
     deactivate_unbuildable(&mut loaded, env);

@@ -22,7 +22,6 @@ pub enum PlainHttp {
 
 impl PlainHttp {
     /// Returns [`Self::Anywhere`] if `insecure`, else [`Self::Nowhere`].
-    #[must_use]
     pub const fn anywhere_if(insecure: bool) -> Self {
         if insecure { Self::Anywhere } else { Self::Nowhere }
     }
@@ -117,13 +116,11 @@ pub fn parse_issuer(text: &str, http: PlainHttp) -> Result<Url, ValueError> {
 }
 
 /// Returns whether other machines reach a listener at this address.
-#[must_use]
 pub fn is_exposed(listen: SocketAddr) -> bool {
     !listen.ip().to_canonical().is_loopback()
 }
 
 /// Returns true if the host is loopback.
-#[must_use]
 pub fn is_loopback(url: &Url) -> bool {
     match url.host() {
         Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),

@@ -5,7 +5,6 @@ const MIN_SIMILARITY: f64 = 0.88;
 
 /// Returns the known word that is closest to `written`, if any is similar. Messages repeat this
 /// word, never what was written.
-#[must_use]
 pub fn closest_word<'k>(written: &str, known: &[&'k str]) -> Option<&'k str> {
     let written = written.to_ascii_lowercase();
     let likeness = |word: &&str| strsim::jaro_winkler(&written, word);

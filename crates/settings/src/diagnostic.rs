@@ -26,13 +26,11 @@ pub struct Diagnostic {
 
 impl Diagnostic {
     /// Returns the finding as a single line, for logs.
-    #[must_use]
     pub fn to_single_line(&self) -> String {
         format!("{}; {}", self.located_message(), self.fix)
     }
 
     /// Returns what is wrong, with its place.
-    #[must_use]
     pub fn located_message(&self) -> String {
         let line = self.line.map_or_else(String::new, |line| format!(":{line}"));
         let key = if self.key.is_empty() { String::new() } else { format!("{} ", self.key) };
@@ -122,7 +120,6 @@ impl ValueError {
     }
 
     /// Returns the error of a whole file.
-    #[must_use]
     pub fn in_file(self, file: &Path) -> Diagnostic {
         file_diagnostic(file, self.message, self.fix)
     }

@@ -25,7 +25,6 @@ pub struct Environment {
 
 impl Environment {
     /// Returns the variables of this process. Skips those that are not UTF-8.
-    #[must_use]
     pub fn from_process() -> Self {
         let utf8 = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
@@ -41,13 +40,11 @@ impl Environment {
     }
 
     /// Returns true if no secret is read.
-    #[must_use]
     pub const fn is_without_secrets(&self) -> bool {
         self.without_secrets
     }
 
     /// Returns the value of a variable.
-    #[must_use]
     pub fn var(&self, name: &str) -> Option<&str> {
         self.variables.get(name).map(String::as_str)
     }

@@ -18,7 +18,6 @@ pub struct FieldDigests(BTreeMap<String, String>);
 
 impl FieldDigests {
     /// Fingerprints the values of a file and the hashes of the files that it references.
-    #[must_use]
     pub fn from_source(
         source: &SourceFile,
         named_files: impl Iterator<Item = Option<[u8; 32]>>,
@@ -36,13 +35,11 @@ impl FieldDigests {
     }
 
     /// Creates the fingerprints of files that are not TOML, by name.
-    #[must_use]
     pub fn from_hashes(files: impl Iterator<Item = (String, [u8; 32])>) -> Self {
         Self(files.map(|(name, hash)| (name, fingerprint(&hash))).collect())
     }
 
     /// Returns the keys whose fingerprints differ.
-    #[must_use]
     pub fn differing_keys(&self, other: &Self) -> Vec<String> {
         let keys: std::collections::BTreeSet<&String> =
             self.0.keys().chain(other.0.keys()).collect();

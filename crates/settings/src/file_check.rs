@@ -36,7 +36,6 @@ impl<'a> FileCheck<'a> {
     }
 
     /// Returns the path of a key in the file; the empty key is the table itself.
-    #[must_use]
     pub fn path(&self, key: &str) -> String {
         match (self.table.as_str(), key) {
             ("", _) => key.to_owned(),

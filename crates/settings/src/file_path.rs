@@ -29,7 +29,6 @@ pub enum FileRole {
 
 impl FileRole {
     /// Returns the role of a path with this `format` in a schema.
-    #[must_use]
     pub fn from_format(format: &str) -> Option<Self> {
         match format {
             FilePath::FORMAT => Some(Self::Content),
@@ -43,13 +42,11 @@ impl FileRole {
     }
 
     /// Returns whether only the hub's user may read the file.
-    #[must_use]
     pub const fn is_secret(self) -> bool {
         matches!(self, Self::Secret | Self::SecretCertificate)
     }
 
     /// Returns whether the file has certificates, in PEM.
-    #[must_use]
     pub const fn has_certificates(self) -> bool {
         matches!(self, Self::Authorities | Self::Certificate | Self::SecretCertificate)
     }

@@ -33,7 +33,6 @@ pub struct TableKind {
 impl TableKind {
     /// Returns a kind that this build of the program lacks, because a Cargo feature of the same
     /// name is off.
-    #[must_use]
     pub const fn missing(name: &'static str) -> Self {
         Self {
             name,
@@ -54,13 +53,11 @@ pub struct ConfiguredTable {
 
 impl ConfiguredTable {
     /// Returns what the program builds the store or register from, if it is of this type.
-    #[must_use]
     pub fn settings<T: Any>(&self) -> Option<&T> {
         self.settings.downcast_ref()
     }
 
     /// Returns the table by the name of its kind, with defaults and without secrets.
-    #[must_use]
     pub fn to_table(&self) -> Map<String, Value> {
         self.table.clone()
     }
@@ -85,7 +82,6 @@ pub struct KindTable<'a> {
 
 impl<'a> KindTable<'a> {
     /// Creates a reader of the table at `path`. `schema` is that of the whole settings file.
-    #[must_use]
     pub fn new(
         settings: &'a mut FileCheck<'_>,
         path: &'a [&'a str],
@@ -148,7 +144,6 @@ impl<'a> KindTable<'a> {
     }
 
     /// Joins a path to the configuration folder.
-    #[must_use]
     pub fn resolve_path(&self, path: &Path) -> PathBuf {
         self.context.folder.join(path)
     }

@@ -22,7 +22,6 @@ pub struct FileStamp {
 
 impl FileStamp {
     /// Returns the stamp of the file at `path`, links followed; the default if it is missing.
-    #[must_use]
     pub fn from_path(path: &Path) -> Self {
         std::fs::metadata(path).map_or_else(|_| Self::default(), |found| Self::from(&found))
     }

@@ -13,13 +13,11 @@ use super::FileRole;
 use super::secret_ref::CERTIFICATE_VARIABLE;
 
 /// Returns a generator of schemas.
-#[must_use]
 pub fn generator() -> SchemaGenerator {
     SchemaSettings::draft2020_12().into_generator()
 }
 
 /// Returns the JSON Schema of `T`.
-#[must_use]
 pub fn schema_for<T: JsonSchema>() -> Value {
     generator().into_root_schema_for::<T>().to_value()
 }
@@ -46,7 +44,6 @@ pub enum ValueKind {
 
 impl ValueKind {
     /// Returns the kind as text for operators.
-    #[must_use]
     pub const fn description(self) -> &'static str {
         match self {
             Self::Text => "text",
@@ -69,7 +66,6 @@ pub struct SchemaNode<'a> {
 
 impl<'a> SchemaNode<'a> {
     /// Returns the root node.
-    #[must_use]
     pub const fn root(schema: &'a Value) -> Self {
         Self { root: schema, field: schema }
     }
@@ -105,7 +101,6 @@ impl<'a> SchemaNode<'a> {
     }
 
     /// Returns the kind of value.
-    #[must_use]
     pub fn kind(self) -> ValueKind {
         let shape = self.shape();
         if !self.choices().is_empty() {
@@ -144,7 +139,6 @@ impl<'a> SchemaNode<'a> {
     }
 
     /// Returns the range of a number, if its type states one.
-    #[must_use]
     pub fn range(self) -> Option<RangeInclusive<u64>> {
         let bound = |name: &str| {
             let own = self.field.get(name).or_else(|| self.shape().get(name));
@@ -154,13 +148,11 @@ impl<'a> SchemaNode<'a> {
     }
 
     /// Returns what the file is whose path this text is; `None` for any other value.
-    #[must_use]
     pub fn file_role(self) -> Option<FileRole> {
         FileRole::from_format(self.format()?)
     }
 
     /// Returns whether this text is the name of an environment variable that has certificates.
-    #[must_use]
     pub fn is_certificate_variable(self) -> bool {
         self.format() == Some(CERTIFICATE_VARIABLE)
     }
@@ -170,7 +162,6 @@ impl<'a> SchemaNode<'a> {
     }
 
     /// Returns the description.
-    #[must_use]
     pub fn description(self) -> Option<&'a str> {
         let text = |value: &'a Value| value.get("description").and_then(Value::as_str);
         text(self.field).or_else(|| text(self.shape()))
@@ -178,7 +169,6 @@ impl<'a> SchemaNode<'a> {
 
     /// Returns the description in one line without its sentence about the default, and what that
     /// sentence says: `never` for `Default: never.`
-    #[must_use]
     pub fn meaning_and_default(self) -> (String, Option<String>) {
         let text = self.description().unwrap_or_default().replace('\n', " ");
         let Some((before, sentence)) = text.split_once("Default: ") else { return (text, None) };
@@ -196,13 +186,11 @@ impl<'a> SchemaNode<'a> {
     }
 
     /// Returns the default value.
-    #[must_use]
     pub fn default(self) -> Option<&'a Value> {
         self.field.get("default").filter(|value| !value.is_null())
     }
 
     /// Returns the first example of this table.
-    #[must_use]
     pub fn example(self) -> Option<&'a Value> {
         self.shape().get("examples")?.get(0)
     }
@@ -215,7 +203,6 @@ impl<'a> SchemaNode<'a> {
 
     /// Returns the paths of the tables that have `key`, such as `lifetimes` for `login_seconds`;
     /// those in lists and in maps with free keys are not among them.
-    #[must_use]
     pub fn tables_with_key(self, key: &str) -> Vec<String> {
         let mut found = Vec::new();
         self.visit_keys("", ".", 8, &mut |path, node| {
@@ -245,7 +232,6 @@ impl<'a> SchemaNode<'a> {
     }
 
     /// Returns what to type for `key`: `write one of: …`, or an example line of TOML.
-    #[must_use]
     pub fn hint(self, key: &str) -> String {
         let choices = self.choices();
         if !choices.is_empty() {
@@ -264,13 +250,11 @@ impl<'a> SchemaNode<'a> {
     }
 
     /// Returns an example line: `listen = "127.0.0.1:8080"`.
-    #[must_use]
     pub fn example_line(self, key: &str) -> String {
         format!("{key} = {}", self.example_toml())
     }
 
     /// Returns an example value in TOML: that of the type, or one of the right form.
-    #[must_use]
     pub fn example_toml(self) -> String {
         self.example_value(4)
     }

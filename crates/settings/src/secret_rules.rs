@@ -126,7 +126,6 @@ impl SecretAccessError {
 impl SecretRules {
     /// Creates the rules for a configuration folder with the settings file `source`.
     /// `own_folders` are the hub's folders of keys and state.
-    #[must_use]
     pub fn new(
         source: &SourceFile,
         locations: SecretLocations,
@@ -233,7 +232,6 @@ impl SecretRules {
     }
 
     /// Returns true if the owner may reference this variable.
-    #[must_use]
     pub fn allows_variable(&self, owner: SecretOwner<'_>, name: &str) -> bool {
         let SecretOwner::File { kind, id } = owner else { return true };
         let own = self
@@ -255,7 +253,6 @@ impl SecretRules {
     }
 
     /// Returns an instruction where the owner's secret files must be.
-    #[must_use]
     pub fn file_advice(&self, owner: SecretOwner<'_>) -> String {
         let SecretOwner::File { kind, id } = owner else {
             return CREATE_FILE.into();
@@ -270,7 +267,6 @@ impl SecretRules {
     }
 
     /// Returns an instruction how the owner's variables must be named.
-    #[must_use]
     pub fn variable_advice(&self, owner: SecretOwner<'_>) -> String {
         let SecretOwner::File { kind, id } = owner else {
             return "set the variable, or correct the name".into();
@@ -296,7 +292,6 @@ fn single_secret_name(id: &str) -> String {
 
 /// Returns the key with which a file references the secret file of its own id in the configuration
 /// folder.
-#[must_use]
 pub fn find_single_secret_reference(source: &SourceFile, folder: &Path) -> Option<String> {
     let single = folder.join(single_secret_name(file_id(source.path())));
     let is_single = |file: &Path| {
@@ -306,7 +301,6 @@ pub fn find_single_secret_reference(source: &SourceFile, folder: &Path) -> Optio
 }
 
 /// Returns a problem for each referenced secret file whose mode is wider than 0600.
-#[must_use]
 pub fn exposed_secrets(source: &SourceFile, folder: &Path) -> Vec<Diagnostic> {
     let exposed = |(key, file): (String, PathBuf)| {
         let path = folder.join(file);

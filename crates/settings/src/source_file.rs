@@ -119,7 +119,6 @@ impl SourceFile {
     }
 
     /// Returns the path as the operator gave it, for messages.
-    #[must_use]
     pub fn file(&self) -> impl std::fmt::Display + '_ {
         self.file.display()
     }
@@ -130,19 +129,16 @@ impl SourceFile {
     }
 
     /// Returns the path of the file.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.file
     }
 
     /// Returns the SHA-256 of the text.
-    #[must_use]
     pub const fn hash(&self) -> &[u8; 32] {
         &self.hash
     }
 
     /// Returns the values of the file by top-level key, without the overriding variables.
-    #[must_use]
     pub const fn values(&self) -> &Dict {
         &self.values
     }
@@ -166,7 +162,6 @@ impl SourceFile {
 
     /// Returns the names of environment variables that `{ env = … }` tables reference, in the file
     /// or in the overlay.
-    #[must_use]
     pub fn referenced_variables(&self) -> Vec<String> {
         let mut names = Vec::new();
         collect_texts(&self.values, &["env"], &mut names);
@@ -175,7 +170,6 @@ impl SourceFile {
     }
 
     /// Returns every text of the file, then of its overlay. Any of them may be the path of a file.
-    #[must_use]
     pub fn all_texts(&self) -> Vec<String> {
         let mut found = Vec::new();
         for (name, value) in self.values.iter().chain(&self.overlay.values) {
@@ -185,20 +179,17 @@ impl SourceFile {
     }
 
     /// Returns the text at a top-level key, unchecked.
-    #[must_use]
     pub fn text_at(&self, key: &str) -> Option<&str> {
         self.overlay.values.get(key).or_else(|| self.values.get(key))?.as_str()
     }
 
     /// Returns true if the top-level key is in the file or in its overlay.
-    #[must_use]
     pub fn has_key(&self, key: &str) -> bool {
         self.values.contains_key(key) || self.overlay.values.contains_key(key)
     }
 
     /// Returns the number of keys in a top-level table. An enum written as a table must have
     /// exactly one, but figment accepts several.
-    #[must_use]
     pub fn key_count(&self, table: &str) -> usize {
         self.keys_of_table(table).map_or(0, |keys| keys.len())
     }
@@ -248,7 +239,6 @@ impl SourceFile {
     }
 
     /// Returns the diagnostic with the line of its key, or with the variable that sets the key.
-    #[must_use]
     pub fn locate(&self, found: FieldDiagnostic) -> Diagnostic {
         self.diagnostic(&found.key, found.message, found.fix)
     }

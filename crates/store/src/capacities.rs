@@ -32,13 +32,11 @@ impl Capacities {
     }
 
     /// Returns the capacity that applies to a kind.
-    #[must_use]
     pub fn for_kind(&self, kind: &RecordKind) -> Usage {
         self.pools.get(kind.pool).copied().unwrap_or_default()
     }
 
     /// Returns the kinds.
-    #[must_use]
     pub fn kinds(&self) -> &[&'static RecordKind] {
         &self.kinds
     }

@@ -24,7 +24,6 @@ const MIN_COMPRESSIBLE_BYTES: usize = 64;
 const MAX_VALUE_BYTES: usize = 1 << 20;
 
 /// Compresses a value if that makes it smaller. The first byte of the result is its format.
-#[must_use]
 pub fn compress(value: &[u8]) -> Vec<u8> {
     if (MIN_COMPRESSIBLE_BYTES..MAX_VALUE_BYTES).contains(&value.len()) {
         let block = block::compress_prepend_size_with_dict(value, DICTIONARY_2);

@@ -47,7 +47,6 @@ struct DerivedStoreKey {
 
 impl StoreEncryptionKeys {
     /// Derives the keys from the configured secrets.
-    #[must_use]
     pub fn new(secrets: &[Secret<String>]) -> Self {
         let key = |secret: &Secret<String>| {
             let derived = |purpose: &[u8]| {
@@ -97,7 +96,6 @@ impl StoreEncryptionKeys {
     }
 
     /// Returns true if the ciphertext is not of the key that encrypts.
-    #[must_use]
     pub fn is_outdated(&self, encrypted: &[u8]) -> bool {
         self.keys.first().is_some_and(|key| !encrypted.starts_with(&key.id))
     }

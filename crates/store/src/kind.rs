@@ -43,7 +43,6 @@ pub struct OpenedStore {
 
 impl OpenedStore {
     /// Creates the value for a store that always answers and has nothing else.
-    #[must_use]
     pub fn new(store: Arc<dyn Store>) -> Self {
         Self { store, check: Box::new(|| Ok(())), counters: None, snapshot: None }
     }

@@ -96,13 +96,11 @@ pub struct NewRecord {
 
 impl NewRecord {
     /// Creates a record that belongs to no family and expires at `expires_at`, read or not.
-    #[must_use]
     pub fn new(value: Vec<u8>, expires_at: Timestamp) -> Self {
         Self { value, expires_at, expires_unread_at: None, families: Arc::default() }
     }
 
     /// Returns when the record expires if it is never read or replaced.
-    #[must_use]
     pub fn earliest_expiry(&self) -> Timestamp {
         self.expires_unread_at.map_or(self.expires_at, |unread| unread.min(self.expires_at))
     }

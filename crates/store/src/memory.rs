@@ -62,7 +62,6 @@ enum WriteState {
 
 impl MemoryStore {
     /// Creates an empty store, and the thread that frees its memory until the store is dropped.
-    #[must_use]
     pub fn new(capacities: Capacities) -> Self {
         let caches = Arc::new(kind_caches(&capacities));
         let janitor = start_janitor(Arc::clone(&caches));

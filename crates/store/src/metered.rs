@@ -33,7 +33,6 @@ pub struct MeteredStore {
 
 impl MeteredStore {
     /// Wraps `inner` and registers its metrics.
-    #[must_use]
     pub fn new(inner: Arc<dyn Store>, capacities: &Capacities, metrics: &Metrics) -> Self {
         Self {
             inner,

@@ -97,7 +97,6 @@ impl RecordKind {
     ];
 
     /// Creates a kind of short-lived records.
-    #[must_use]
     pub const fn new(
         name: &'static str,
         letter: u8,

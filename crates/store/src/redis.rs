@@ -177,7 +177,6 @@ impl RedisStore {
     }
 
     /// Returns the last error of the store, without a network call.
-    #[must_use]
     pub fn last_error(&self) -> Option<String> {
         self.connections.last_error().map(|error| error.to_string())
     }

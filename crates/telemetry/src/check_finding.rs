@@ -64,7 +64,6 @@ impl CheckFinding {
     }
 
     /// Returns what stays the same while the problem lasts.
-    #[must_use]
     pub fn kind(&self) -> &str {
         self.kind.as_deref().unwrap_or(&self.message)
     }

@@ -82,7 +82,6 @@ pub struct BatchExporter {
 }
 
 /// Creates a queue of at most `capacity` spans, and its exporter, to be [run](BatchExporter::run).
-#[must_use]
 pub fn span_queue(
     capacity: usize,
     resource: Vec<KeyValue>,

@@ -48,7 +48,6 @@ pub enum Listener {
 
 impl Listener {
     /// Returns the label value.
-    #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
             Self::Public => "public",
@@ -132,13 +131,11 @@ impl Metrics {
     }
 
     /// Returns every declared metric; [`Self::render`] omits those without a series.
-    #[must_use]
     pub fn declared(&self) -> &[MetricDeclaration] {
         &self.declared
     }
 
     /// Runs the samplers and returns all series in the Prometheus text format.
-    #[must_use]
     pub fn render(&self) -> String {
         for sampler in self.samplers.lock().unwrap_or_else(PoisonError::into_inner).iter() {
             sampler(self);

@@ -73,13 +73,11 @@ pub struct Tracer(Option<Arc<TracerConfig>>);
 
 impl Tracer {
     /// Creates a tracer that records no spans.
-    #[must_use]
     pub const fn disabled() -> Self {
         Self(None)
     }
 
     /// Starts the span of a request. `traceparent` is the header of its caller.
-    #[must_use]
     pub fn start_request(&self, traceparent: Option<&str>) -> Span {
         let recording = self.0.as_ref().and_then(|config| {
             SpanRecording::start(config, traceparent.and_then(TraceContext::parse))
@@ -98,7 +96,6 @@ impl Tracer {
     }
 
     /// Returns the scope of a request without traces; its log lines still carry the support id.
-    #[must_use]
     pub fn untraced_scope() -> TraceScope {
         TraceScope { request: Some(Arc::default()), span: None, peer: None }
     }
@@ -128,13 +125,11 @@ pub struct LogOrigin {
 }
 
 /// Returns the scope of the running future.
-#[must_use]
 pub fn current_scope() -> TraceScope {
     CURRENT.try_with(Clone::clone).unwrap_or_default()
 }
 
 /// Returns the support id and trace for log lines of the running future.
-#[must_use]
 pub fn log_origin() -> LogOrigin {
     CURRENT.try_with(TraceScope::origin).unwrap_or_default()
 }
@@ -147,25 +142,21 @@ pub fn attach_login(support_id: &SupportId, login: Option<&TraceContext>) {
 
 /// Starts a login in the running request. Store the returned context, so that later requests can
 /// join the trace.
-#[must_use]
 pub fn start_login_trace(support_id: &SupportId) -> Option<TraceContext> {
     CURRENT.try_with(|scope| scope.start_login(support_id)).ok().flatten()
 }
 
 /// Returns the trace context of the running request's login, as stored with its code and tokens.
-#[must_use]
 pub fn login_context() -> Option<TraceContext> {
     CURRENT.try_with(|scope| scope.recording()?.login()).ok().flatten()
 }
 
 /// Starts a span within the running one.
-#[must_use]
 pub fn start_span(name: &'static str) -> Span {
     current_scope().start_child(name, SpanKind::Internal)
 }
 
 /// Starts the span of a call to another server.
-#[must_use]
 pub fn start_call(method: &'static str) -> Span {
     current_scope().start_child(method, SpanKind::Client)
 }

@@ -2,7 +2,6 @@
 
 /// Returns the first `max_chars` characters of untrusted text, with all but printable ASCII
 /// replaced.
-#[must_use]
 pub fn printable_ascii(text: &str, max_chars: usize) -> String {
     text.chars()
         .take(max_chars)

@@ -40,7 +40,6 @@ pub struct FuzzTarget {
 
 impl FuzzTarget {
     /// Returns the function, with everything that it needs.
-    #[must_use]
     pub fn build(&self) -> FuzzFunction {
         (self.build)()
     }
@@ -55,7 +54,6 @@ const fn target(
 }
 
 /// Returns all targets.
-#[must_use]
 pub fn fuzz_targets() -> Vec<FuzzTarget> {
     let groups = [
         requests::TARGETS,

@@ -37,7 +37,6 @@ pub struct TrustedProxies {
 
 impl TrustedProxies {
     /// Creates the set from the configuration of the public listener.
-    #[must_use]
     pub fn from_config(public: &PublicListener) -> Self {
         let trusted = public.trusted_proxies.iter().filter_map(|text| text.parse().ok()).collect();
         let certificates = public.client_certificates.as_ref();
@@ -77,7 +76,6 @@ impl TrustedProxies {
     }
 
     /// Returns the client address. A proxy that forwards no readable address counts as the client.
-    #[must_use]
     pub fn client_address(&self, request: &HttpRequest) -> IpAddr {
         // Requests without a peer, as in tests, count as one client.
         let peer = request.peer_addr().map_or(IpAddr::V6(Ipv6Addr::UNSPECIFIED), |peer| peer.ip());
@@ -88,7 +86,6 @@ impl TrustedProxies {
     }
 
     /// Returns the network of [`Self::client_address`].
-    #[must_use]
     pub fn client_network(&self, request: &HttpRequest) -> ClientNetwork {
         ClientNetwork::containing(self.client_address(request))
     }

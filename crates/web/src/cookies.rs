@@ -53,7 +53,6 @@ pub struct Cookies {
 impl Cookies {
     /// Creates the names with `prefix`. `__Host-` and `Secure` are used only on https: Safari drops
     /// Secure cookies on `http://localhost`.
-    #[must_use]
     pub fn new(prefix: &str, https: bool) -> Self {
         let host = if https { "__Host-" } else { "" };
         Self {
@@ -71,7 +70,6 @@ impl Cookies {
     /// A browser has one cookie of each name, because they are bound to this host and to one path.
     /// A second one was set by another host or changed on the way, and the hub can't know which one
     /// is its own: it must not choose (session fixation, login CSRF).
-    #[must_use]
     pub fn has_repeated_cookie(&self, request: &HttpRequest) -> bool {
         let mut seen = HashSet::new();
         sent_cookies(request.headers())
@@ -82,7 +80,6 @@ impl Cookies {
 
     /// Returns the login cookie's value, the preimage of the hash in the URL. It proves that this
     /// browser started the login.
-    #[must_use]
     pub fn login_proof(
         &self,
         request: &HttpRequest,
@@ -100,7 +97,6 @@ impl Cookies {
 
     /// Returns the logins whose cookies this browser holds: the one that the URL names first, then
     /// the newest.
-    #[must_use]
     pub fn held_logins(
         &self,
         request: &HttpRequest,
@@ -110,7 +106,6 @@ impl Cookies {
     }
 
     /// Returns the names of the oldest login cookies, which are expired when a login starts.
-    #[must_use]
     pub fn surplus_logins(&self, request: &HttpRequest) -> Vec<String> {
         self.split_logins(request, None, MAX_LOGIN_COOKIES - 1).surplus_names
     }
@@ -153,7 +148,6 @@ impl Cookies {
     }
 
     /// Returns the value of the session cookie.
-    #[must_use]
     pub fn session(&self, request: &HttpRequest) -> Option<Secret<String>> {
         let mut sessions =
             sent_cookies(request.headers()).filter(|(name, _)| *name == self.session_name);
@@ -161,7 +155,6 @@ impl Cookies {
     }
 
     /// Returns the cookie of a login, which expires at `until`.
-    #[must_use]
     pub fn login_cookie(
         &self,
         hash: &InteractionHash,
@@ -176,26 +169,22 @@ impl Cookies {
     }
 
     /// Returns a cookie that removes the one of a login.
-    #[must_use]
     pub fn expired_login_cookie(&self, hash: &InteractionHash) -> Cookie<'static> {
         self.expired_cookie(&self.login_name(hash))
     }
 
     /// Returns a cookie that removes the one of this name.
-    #[must_use]
     pub fn expired_cookie(&self, name: &str) -> Cookie<'static> {
         self.cookie_builder(name.to_owned(), String::new()).max_age(CookieDuration::ZERO).finish()
     }
 
     /// Returns the session cookie. It lives as long as the browser; the hub decides when the
     /// session ends.
-    #[must_use]
     pub fn session_cookie(&self, value: &Secret<String>) -> Cookie<'static> {
         self.cookie_builder(self.session_name.clone(), value.reveal().clone()).finish()
     }
 
     /// Returns a cookie that removes the session cookie.
-    #[must_use]
     pub fn expired_session_cookie(&self) -> Cookie<'static> {
         self.cookie_builder(self.session_name.clone(), String::new())
             .max_age(CookieDuration::ZERO)
@@ -205,7 +194,6 @@ impl Cookies {
     /// Returns the states of the logouts at identity providers that this browser has not returned
     /// from, the newest first. A cookie that occurs twice names none: another host may have set one
     /// of them, which would lead the browser to that host's service.
-    #[must_use]
     pub fn running_logouts(&self, request: &HttpRequest) -> Vec<String> {
         let value = sole_cookie(request.headers(), &self.logout_name).ok().flatten();
         let states = value.iter().flat_map(|value| value.split('.'));
@@ -217,7 +205,6 @@ impl Cookies {
     }
 
     /// Returns the cookie with the states of the running logouts; without any, one that removes it.
-    #[must_use]
     pub fn running_logouts_cookie(&self, states: &[String]) -> Cookie<'static> {
         let states: Vec<&str> =
             states.iter().take(MAX_RUNNING_LOGOUTS).map(String::as_str).collect();
@@ -230,7 +217,6 @@ impl Cookies {
 
     /// Returns the connector of the last finished login of this browser, if the value is
     /// well-formed.
-    #[must_use]
     pub fn last_choice(&self, request: &HttpRequest) -> Option<ConnectorId> {
         let mut values = sent_cookies(request.headers())
             .filter(|(name, _)| *name == self.last_choice_name)
@@ -239,13 +225,11 @@ impl Cookies {
     }
 
     /// Returns whether the browser sent a last choice, well-formed or not.
-    #[must_use]
     pub fn has_last_choice(&self, request: &HttpRequest) -> bool {
         sent_cookies(request.headers()).any(|(name, _)| name == self.last_choice_name)
     }
 
     /// Returns the cookie that remembers a connector.
-    #[must_use]
     pub fn last_choice_cookie(
         &self,
         connector: &ConnectorId,
@@ -258,7 +242,6 @@ impl Cookies {
     }
 
     /// Returns a cookie that removes the last choice.
-    #[must_use]
     pub fn expired_last_choice_cookie(&self) -> Cookie<'static> {
         self.cookie_builder(self.last_choice_name.clone(), String::new())
             .max_age(CookieDuration::ZERO)
@@ -266,7 +249,6 @@ impl Cookies {
     }
 
     /// Returns the language that the user chose on a page, as sent.
-    #[must_use]
     pub fn language<'a>(&self, request: &'a HttpRequest) -> Option<&'a str> {
         sent_cookies(request.headers())
             .find(|(name, _)| *name == self.language_name)
@@ -274,7 +256,6 @@ impl Cookies {
     }
 
     /// Returns the cookie that remembers a language for a year.
-    #[must_use]
     pub fn language_cookie(&self, language: &str) -> Cookie<'static> {
         self.cookie_builder(self.language_name.clone(), language.to_owned())
             .max_age(CookieDuration::days(365))

@@ -33,7 +33,6 @@ impl FormPurpose {
 }
 
 /// Returns the token of a form. `bound` is the content that the token is bound to, or empty.
-#[must_use]
 pub fn form_token(cookie: &Secret<String>, purpose: FormPurpose, bound: &str) -> String {
     digest::base64url(&digest::hmac_parts(
         cookie.reveal().as_bytes(),
@@ -90,7 +89,6 @@ pub fn check_same_origin(request: &HttpRequest) -> Result<(), ErrorCode> {
 
 /// Returns true if a page of the hub led the browser here, also by a redirect of the hub. False for
 /// a link on another site or in a message, and for a browser that doesn't say it.
-#[must_use]
 pub fn is_from_own_page(request: &HttpRequest) -> bool {
     request.headers().get("sec-fetch-site").is_some_and(|site| site.as_bytes() == b"same-origin")
 }

@@ -26,7 +26,6 @@ pub const DIAGNOSTICS_PATH: &str = "/api/v2/diagnostics";
 
 /// Returns the `error_uri` of a failed token request: on a sandbox hub, for the errors whose
 /// description hides the cause, the address of a new diagnostic; else of the page about the error.
-#[must_use]
 pub fn token_error_uri(hub: &Hub, error: &GrantError) -> Option<String> {
     let issuer = &hub.core.issuer;
     let is_diagnosed = matches!(error.code.entry().oauth, "invalid_client" | "invalid_grant");

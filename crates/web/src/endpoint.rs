@@ -36,7 +36,6 @@ pub struct ExtensionEndpoints(pub Vec<EndpointList>);
 
 impl Endpoint {
     /// Creates an endpoint that serves pages, without methods.
-    #[must_use]
     pub fn at(path: &'static str) -> Self {
         let row = RouteRow {
             path,

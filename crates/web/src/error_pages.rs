@@ -338,7 +338,6 @@ fn login_form(login: &LoginPageContext<'_>, name: &str, purpose: FormPurpose) ->
 }
 
 /// Renders the error page of the outer middleware, which responds before any endpoint runs.
-#[must_use]
 pub fn render_early_error(
     env: &Env,
     theme: &PageTheme,

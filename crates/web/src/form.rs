@@ -33,7 +33,6 @@ pub enum FormError {
 
 impl FormError {
     /// Returns the catalogue code of the error.
-    #[must_use]
     pub const fn code(self) -> ErrorCode {
         match self {
             Self::TooLarge => ErrorCode::PayloadTooLarge,
@@ -51,7 +50,6 @@ pub fn parse_query(query: &str) -> Result<Params, FormError> {
 }
 
 /// Returns whether every percent sequence of a path decodes, to UTF-8.
-#[must_use]
 pub fn is_decodable(path: &str) -> bool {
     !path.contains('%') || percent_decode(path.as_bytes()).is_some()
 }
@@ -59,7 +57,6 @@ pub fn is_decodable(path: &str) -> bool {
 /// Returns whether no percent sequence of a path encodes an unreserved character (RFC 3986 §2.3).
 ///
 /// actix decodes such a sequence before routing, so one route would have many spellings.
-#[must_use]
 pub fn is_normalized(path: &str) -> bool {
     decode_unreserved(path) == path
 }

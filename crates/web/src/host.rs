@@ -31,7 +31,6 @@ pub struct PublicHost {
 
 impl PublicHost {
     /// Returns the host of `base_url`; `None` if it is not an http or https URL with a host.
-    #[must_use]
     pub fn from_base_url(base_url: &str) -> Option<Self> {
         let url = Url::parse(base_url).ok()?;
         let (scheme, default_port) = match url.scheme() {
@@ -53,14 +52,12 @@ impl PublicHost {
     }
 
     /// Returns whether a request is addressed to this host.
-    #[must_use]
     pub fn matches_request(&self, request: &HttpRequest) -> bool {
         requested_authority(request).is_some_and(|authority| self.is_named(authority))
     }
 
     /// Returns whether a request is addressed to this host, and names no other: a proxy may read
     /// the Host header where the hub reads the request target.
-    #[must_use]
     pub fn matches_request_unambiguously(&self, request: &HttpRequest) -> bool {
         let mut headers = request.headers().get_all(header::HOST);
         let is_own = |host: &header::HeaderValue| {
@@ -91,13 +88,11 @@ pub struct PrivateHosts(Vec<String>);
 
 impl PrivateHosts {
     /// Creates the set with the names of `private.hosts`.
-    #[must_use]
     pub const fn new(names: Vec<String>) -> Self {
         Self(names)
     }
 
     /// Returns whether a request is addressed to one of these hosts.
-    #[must_use]
     pub fn allows_request(&self, request: &ServiceRequest) -> bool {
         match requested_authority(request.request()) {
             Some(authority) => self.contains(authority),

@@ -73,26 +73,22 @@ pub struct Hub {
 
 impl Hub {
     /// Returns true if service providers may push their requests (RFC 9126).
-    #[must_use]
     pub const fn accepts_pushed(&self) -> bool {
         self.pushed_request_endpoint.is_some()
     }
 
     /// Returns the state of an optional crate; `None` if the hub runs without it.
-    #[must_use]
     pub fn extension<T: 'static>(&self) -> Option<&T> {
         self.extension_states.iter().find_map(|state| state.downcast_ref())
     }
 
     /// Returns the name of a service provider; `None` if it is not registered.
-    #[must_use]
     pub fn service_name(&self, client_id: &ClientId, locale: &Locale) -> Option<OperatorText> {
         let federation = self.core.federation.load();
         Some(locale.localize(&federation.service_provider(client_id)?.name).into())
     }
 
     /// Returns the link to a service provider's home page; `None` if it is not registered.
-    #[must_use]
     pub fn service_home(&self, client_id: &ClientId) -> Option<PageAction> {
         let federation = self.core.federation.load();
         let service = federation.service_provider(client_id)?;
@@ -100,7 +96,6 @@ impl Hub {
     }
 
     /// Returns the name of an identity provider; `None` if there is no such connector.
-    #[must_use]
     pub fn provider_name(&self, connector: &ConnectorId, locale: &Locale) -> Option<OperatorText> {
         Some(locale.localize(&*self.connectors.display_name(connector)?).into())
     }

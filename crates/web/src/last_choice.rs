@@ -29,7 +29,6 @@ pub struct ChoiceQuery {
 
 impl ChoiceQuery {
     /// Reads the query and the cookie of a request. Repeated and invalid parameters are ignored.
-    #[must_use]
     pub fn from_request(context: &RequestContext) -> Self {
         let hub = &context.hub;
         let query = context.query().unwrap_or_default();
@@ -50,14 +49,12 @@ impl ChoiceQuery {
 }
 
 /// Returns the cookie that a finished login sets, if the operator enables it.
-#[must_use]
 pub fn last_choice_cookie(hub: &Hub, summary: &LoginSummary) -> Option<Cookie<'static>> {
     let life = hub.core.federation.load().remember_last?;
     Some(hub.cookies.last_choice_cookie(summary.granted_by.as_ref()?, life))
 }
 
 /// Returns a cookie that removes the last choice, if the operator no longer enables it.
-#[must_use]
 pub fn outdated_cookie_removal(context: &RequestContext) -> Option<Cookie<'static>> {
     let hub = &context.hub;
     let is_off = hub.core.federation.load().remember_last.is_none();

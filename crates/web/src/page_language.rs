@@ -31,7 +31,6 @@ pub struct PageLanguage {
 
 impl PageLanguage {
     /// Creates the language of the page that answers a request.
-    #[must_use]
     pub fn for_request(locale: Locale, request: &HttpRequest) -> Self {
         let (path, query) = (request.path(), request.query_string());
         let return_path = if request.method() != Method::GET {
@@ -66,7 +65,6 @@ impl PageLanguage {
     }
 
     /// Returns the path to return to.
-    #[must_use]
     pub fn return_path(&self) -> Option<&str> {
         self.return_path.as_deref()
     }
@@ -90,7 +88,6 @@ fn parse_interaction_path(path: &str) -> Option<String> {
 
 /// Returns whether the path is one of the hub's own pages, in characters that a browser takes
 /// literally. Against open redirects: `//host`, `/\host`, `https:host` and control characters.
-#[must_use]
 pub fn is_page_path(path: &str) -> bool {
     path.len() <= MAX_RETURN_PATH_BYTES
         && (path == "/" || PAGE_PREFIXES.iter().any(|prefix| path.starts_with(prefix)))

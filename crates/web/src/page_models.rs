@@ -33,7 +33,6 @@ pub struct LoginPageContext<'a> {
 
 impl<'a> LoginPageContext<'a> {
     /// Creates the context of a login's page, in the page language.
-    #[must_use]
     pub fn new(
         context: &'a RequestContext,
         login: &'a HeldLogin,
@@ -46,19 +45,16 @@ impl<'a> LoginPageContext<'a> {
     }
 
     /// Returns the hash that names the login in URLs.
-    #[must_use]
     pub const fn hash(&self) -> &'a InteractionHash {
         &self.login.hash
     }
 
     /// Returns the token of a form of the login.
-    #[must_use]
     pub fn form_token(&self, purpose: FormPurpose, bound: &str) -> String {
         csrf::form_token(&self.login.secret, purpose, bound)
     }
 
     /// Returns the name of the service provider; empty if it is no longer registered.
-    #[must_use]
     pub fn service_name(&self) -> OperatorText {
         self.hub.service_name(&self.summary.client_id, &self.locale).unwrap_or_default()
     }
@@ -73,7 +69,6 @@ impl<'a> LoginPageContext<'a> {
     }
 
     /// Returns the operator's message for users while a block is in force.
-    #[must_use]
     pub fn operator_message(&self, connector: &ConnectorId) -> Option<OperatorText> {
         let message = self.hub.connectors.operator_message(&self.summary.client_id, connector);
         Some(self.locale.localize(&message).into())
@@ -201,7 +196,6 @@ fn email_search(
 }
 
 /// Returns the connector for an e-mail domain, if there is only one and it can be chosen.
-#[must_use]
 pub fn sole_connector_for_domain(
     login: &LoginPageContext<'_>,
     domain: &EmailDomain,
@@ -213,7 +207,6 @@ pub fn sole_connector_for_domain(
 }
 
 /// Returns the consent page of a login.
-#[must_use]
 pub fn consent_page(login: &LoginPageContext<'_>, consenting: &Consenting) -> ConsentPage {
     let proven = &consenting.user;
     let page_digest = consenting.page_digest();

@@ -16,7 +16,6 @@ macro_rules! page_template {
     ($page:ty, $path:literal, $title:expr) => {
         impl $page {
             /// Renders the page as HTML.
-            #[must_use]
             pub fn render(&self, chrome: &$crate::pages::PageChrome<'_>) -> String {
                 #[derive(askama::Template)]
                 #[template(path = $path)]
@@ -99,17 +98,14 @@ pub struct PageChrome<'a> {
 
 /// The operator's fragments, as checked HTML; empty without one.
 impl PageChrome<'_> {
-    #[must_use]
     pub fn header_fragment(&self) -> &str {
         self.theme.fragments.html(FragmentSlot::Header, self.locale.tag())
     }
 
-    #[must_use]
     pub fn help_fragment(&self) -> &str {
         self.theme.fragments.html(FragmentSlot::Help, self.locale.tag())
     }
 
-    #[must_use]
     pub fn footer_fragment(&self) -> &str {
         self.theme.fragments.html(FragmentSlot::Footer, self.locale.tag())
     }
@@ -144,7 +140,6 @@ fn in_groups(support_id: &str) -> String {
 
 /// Returns the title of a page that shows an error: the error comes first, as a screen reader reads
 /// the title first.
-#[must_use]
 pub fn title_with_error(error: Option<String>, title: String) -> String {
     match error {
         Some(error) => format!("{error} – {title}"),

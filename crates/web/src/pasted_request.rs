@@ -42,7 +42,6 @@ pub enum PastedRequestError {
 
 impl PastedRequestError {
     /// Returns how to fix it.
-    #[must_use]
     pub const fn fix(self) -> &'static str {
         match self {
             Self::TooLarge => "shorten the request: servers and browsers reject such addresses too",
@@ -89,13 +88,11 @@ impl PastedRequest {
     }
 
     /// Returns the client that the request names.
-    #[must_use]
     pub fn client_id(&self) -> Option<ClientId> {
         self.params.get("client_id").map(ClientId::from)
     }
 
     /// Returns the authorization endpoint of this hub, if the URL leads elsewhere.
-    #[must_use]
     pub fn expected_endpoint(&self, issuer: &str) -> Option<String> {
         let base = issuer.strip_suffix(path::ISSUER).unwrap_or(issuer);
         let expected = format!("{base}{}", path::AUTHORIZE);
@@ -105,7 +102,6 @@ impl PastedRequest {
 
     /// Explains the request as `hub` with this federation treats it. `permit` returns what an
     /// identity provider that the request names can prove to the service provider.
-    #[must_use]
     pub fn explain(
         &self,
         hub: HubIdentity<'_>,

@@ -17,7 +17,6 @@ pub struct Network {
 impl Network {
     /// Returns true if the address is in the network. IPv4-mapped IPv6 addresses
     /// (`::ffff:192.0.2.1`) count as IPv4.
-    #[must_use]
     pub fn contains(&self, address: IpAddr) -> bool {
         match (self.address, address.to_canonical()) {
             (IpAddr::V4(own), IpAddr::V4(other)) => {

@@ -76,7 +76,6 @@ pub struct AuthorizationRejection {
 
 impl Rejection {
     /// Returns the rejection of a malformed request that names no registered client.
-    #[must_use]
     pub const fn malformed(code: ErrorCode) -> Self {
         Self::Malformed { code, client_id: None }
     }

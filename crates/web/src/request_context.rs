@@ -22,7 +22,6 @@ pub struct RequestContext {
 impl RequestContext {
     /// Returns the page language: the user's own choice first, then `ui_locales` of the service
     /// provider, then `Accept-Language`, then the default language.
-    #[must_use]
     pub fn locale(&self, ui_locales: &[String]) -> PageLanguage {
         let languages = &self.hub.core.federation.load().languages;
         let chosen = self.hub.cookies.language(&self.request);
@@ -31,7 +30,6 @@ impl RequestContext {
     }
 
     /// Returns the content type that the request names.
-    #[must_use]
     pub fn content_type(&self) -> Option<&str> {
         self.header(&CONTENT_TYPE)
     }

@@ -30,13 +30,11 @@ const JSON: &str = "application/json; charset=utf-8";
 pub const BASE_PATH: &str = path::ISSUER;
 
 /// Returns the path of a login's interaction page.
-#[must_use]
 pub fn interaction_path(hash: &InteractionHash) -> String {
     format!("{BASE_PATH}/interaction/{hash}")
 }
 
 /// Builds an HTML response whose policy admits only the styles and the script with its own nonce.
-#[must_use]
 pub fn page_response(
     hub: &Hub,
     status: u16,
@@ -73,7 +71,6 @@ pub fn page_response(
 ///
 /// Pages of a login do not carry this header: a service provider that opens its login in a pop-up
 /// would lose the pop-up.
-#[must_use]
 pub fn landing_page_response(
     hub: &Hub,
     status: u16,
@@ -88,7 +85,6 @@ pub fn landing_page_response(
 }
 
 /// Builds the response for a page of the admin console. It is never cached.
-#[must_use]
 pub fn admin_page_response(status: u16, nonce: &str, html: String) -> HttpResponse {
     let policy = format!(
         "default-src 'none'; style-src 'nonce-{nonce}'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -105,7 +101,6 @@ pub fn admin_page_response(status: u16, nonce: &str, html: String) -> HttpRespon
 }
 
 /// Builds a 303 redirect with a fixed body that holds no link.
-#[must_use]
 pub fn see_other(location: &str) -> HttpResponse {
     HttpResponse::SeeOther()
         .insert_header((LOCATION, location))
@@ -155,31 +150,26 @@ pub async fn authorization_response(
 }
 
 /// Builds a JSON response with status 200.
-#[must_use]
 pub fn json_response(body: impl Into<actix_web::web::Bytes>) -> HttpResponse {
     HttpResponse::Ok().insert_header((CONTENT_TYPE, JSON)).body(body.into())
 }
 
 /// Builds a userinfo response that is a JWT.
-#[must_use]
 pub fn jwt_response(token: String) -> HttpResponse {
     HttpResponse::Ok().insert_header((CONTENT_TYPE, "application/jwt")).body(token)
 }
 
 /// Builds a signed introspection response (RFC 9701 §5).
-#[must_use]
 pub fn introspection_jwt_response(token: String) -> HttpResponse {
     HttpResponse::Ok().insert_header((CONTENT_TYPE, JWT_MEDIA_TYPE)).body(token)
 }
 
 /// Builds the JSON response for an error.
-#[must_use]
 pub fn json_error_response(code: ErrorCode) -> HttpResponse {
     error_response(ErrorResponse::from(code))
 }
 
 /// Builds the JSON response for an error at an endpoint that authenticates clients.
-#[must_use]
 pub fn client_error_response(
     code: ErrorCode,
     used: AuthLocation,
@@ -193,13 +183,11 @@ pub fn client_error_response(
 }
 
 /// Builds the JSON response for an error of a client registration.
-#[must_use]
 pub fn registration_error_response(code: ErrorCode, description: Option<&str>) -> HttpResponse {
     error_response(ErrorResponse::for_registration(code, description))
 }
 
 /// Builds the JSON response for an error at an endpoint that accepts access tokens.
-#[must_use]
 pub fn access_token_error_response(code: ErrorCode, used: TokenScheme) -> HttpResponse {
     error_response(ErrorResponse::for_access_token(code, used))
 }
@@ -217,7 +205,6 @@ fn error_response(answer: ErrorResponse) -> HttpResponse {
 }
 
 /// Makes a response cacheable for ten minutes. The outer middleware makes all others `no-store`.
-#[must_use]
 pub fn make_cacheable(mut response: HttpResponse) -> HttpResponse {
     let value = actix_web::http::header::HeaderValue::from_static("public, max-age=600");
     response.headers_mut().insert(CACHE_CONTROL, value);
@@ -225,7 +212,6 @@ pub fn make_cacheable(mut response: HttpResponse) -> HttpResponse {
 }
 
 /// Returns the HTTP status of a catalogue entry.
-#[must_use]
 pub fn status_code(status: u16) -> StatusCode {
     StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
 }

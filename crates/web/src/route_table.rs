@@ -45,7 +45,6 @@ impl RouteTable {
 
     /// Returns the row of a path: the route with this path, else the first one with the path's
     /// beginning before its first parameter.
-    #[must_use]
     pub fn find(&self, path: &str) -> Option<&RouteRow> {
         let begins = |row: &&RouteRow| {
             row.path.split_once('{').is_some_and(|(beginning, _)| path.starts_with(beginning))
@@ -54,7 +53,6 @@ impl RouteTable {
     }
 
     /// Returns whether the responses to rejected requests of this path are JSON.
-    #[must_use]
     pub fn has_json_errors(&self, path: &str) -> bool {
         self.find(path).is_some_and(|row| row.error_format == ErrorFormat::Json)
     }

@@ -25,7 +25,6 @@ use passerelle_protocol::discovery::path;
 ///
 /// actix tries them in this order. A path with a parameter costs a regular expression, so those
 /// come last, and the ones of every login before the others.
-#[must_use]
 pub fn endpoints(sandbox: SandboxRoutes, extensions: &[EndpointList]) -> Vec<Endpoint> {
     let mut endpoints: Vec<Endpoint> = [logins(), client_endpoints(), logouts(), documents()]
         .into_iter()
@@ -40,7 +39,6 @@ pub fn endpoints(sandbox: SandboxRoutes, extensions: &[EndpointList]) -> Vec<End
 }
 
 /// Returns the table of these endpoints.
-#[must_use]
 pub fn route_table(sandbox: SandboxRoutes, extensions: &[EndpointList]) -> RouteTable {
     RouteTable::new(endpoints(sandbox, extensions).into_iter().map(|endpoint| endpoint.row))
 }

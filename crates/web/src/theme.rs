@@ -174,7 +174,6 @@ fn check_accent(check: &mut FileCheck<'_>, scheme: ColourScheme, accent: &Accent
 }
 
 /// Returns the contrast ratio of two colours `#rrggbb`; `None` if one is none.
-#[must_use]
 pub fn contrast_between(one: &str, other: &str) -> Option<f64> {
     Some(contrast_ratio(luminance(one)?, luminance(other)?))
 }

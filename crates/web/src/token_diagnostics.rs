@@ -43,7 +43,6 @@ impl Default for TokenDiagnostics {
 
 impl TokenDiagnostics {
     /// Stores a diagnostic and returns its unguessable id.
-    #[must_use]
     pub fn insert(&self, error: GrantError, env: &Env) -> String {
         let id = env.entropy().token();
         let diagnostic = FailedTokenRequest { error, at: env.now() };
@@ -52,7 +51,6 @@ impl TokenDiagnostics {
     }
 
     /// Returns a diagnostic; `None` if it is unknown or expired.
-    #[must_use]
     pub fn open(&self, id: &str, now: Timestamp) -> Option<FailedTokenRequest> {
         let StoredDiagnostic { diagnostic, opened_at } = self.0.get(id)?;
         let is_readable = now < opened_at.unwrap_or(diagnostic.at) + LIFETIME;

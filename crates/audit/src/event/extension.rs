@@ -40,14 +40,12 @@ impl EventKind {
     }
 
     /// Returns every event of this program.
-    #[must_use]
     pub fn all() -> Vec<Self> {
         let extensions = EXTENSION_EVENTS.read().unwrap_or_else(PoisonError::into_inner);
         Self::BUILT_IN.iter().chain(extensions.iter()).copied().collect()
     }
 
     /// Returns the event with this name in the log.
-    #[must_use]
     pub fn find(name: &str) -> Option<Self> {
         let extensions = EXTENSION_EVENTS.read().unwrap_or_else(PoisonError::into_inner);
         let mut all = Self::BUILT_IN.iter().chain(extensions.iter());

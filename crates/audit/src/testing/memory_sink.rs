@@ -19,7 +19,6 @@ struct Buffer {
 
 impl MemorySink {
     /// Returns everything that was written.
-    #[must_use]
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.buffer().bytes).into_owned()
     }

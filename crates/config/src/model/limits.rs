@@ -81,7 +81,6 @@ pub struct LimitsConfig {
 
 impl LimitsConfig {
     /// Returns the maximum total size of login records, in bytes.
-    #[must_use]
     pub fn login_bytes(&self) -> usize {
         let configured = self.login_bytes.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
         configured.unwrap_or_else(|| {

@@ -229,7 +229,6 @@ pub struct ServiceProviderFile {
 
 impl ServiceProviderFile {
     /// Returns what the user must confirm.
-    #[must_use]
     pub fn consent(&self) -> ConsentRequirement {
         self.consent.unwrap_or(match (self.rules, self.client_type()) {
             (ProtocolRules::Openid, ClientType::Confidential) => ConsentRequirement::None,
@@ -240,7 +239,6 @@ impl ServiceProviderFile {
     }
 
     /// Returns the type of the client, by its registered authentication method.
-    #[must_use]
     pub fn client_type(&self) -> ClientType {
         match self.token_endpoint_auth_method {
             Some(AuthMethod::None) => ClientType::Public,
@@ -270,7 +268,6 @@ const MAX_REFRESH_SECONDS: u64 = 366 * DAY_SECONDS;
 
 impl RefreshTokensConfig {
     /// Returns `idle_seconds`, or its default.
-    #[must_use]
     pub fn idle_seconds(&self) -> u64 {
         self.idle_seconds.unwrap_or_else(|| self.lifetime_seconds.min(7 * DAY_SECONDS))
     }

@@ -187,14 +187,12 @@ pub struct Settings {
 
 impl Settings {
     /// Returns what the hub demands of all authorization requests.
-    #[must_use]
     pub const fn request_policy(&self) -> RequestPolicy {
         RequestPolicy { pushed: self.pushed_authorization_requests, profile: self.profile }
     }
 
     /// Returns which secrets the other files of the configuration folder may reference. `source` is
     /// the file of these settings.
-    #[must_use]
     pub fn secret_rules(&self, source: &SourceFile, folder: &Path) -> SecretRules {
         SecretRules::new(source, self.secrets.clone(), &[&self.keys, &self.state], folder)
     }

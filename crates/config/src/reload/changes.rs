@@ -88,7 +88,6 @@ pub enum AvailabilityChange {
 
 impl ConfigDigest {
     /// Returns the changes from this federation to `next`.
-    #[must_use]
     pub fn changes_to(&self, next: &Self) -> Changes {
         let fields = |digest: &ConnectorDigest| Arc::clone(&digest.fields);
         let connectors = file_changes(&self.connectors, &next.connectors, fields);
@@ -201,13 +200,11 @@ fn file_changes<'a, K: Ord, T>(
 
 impl Changes {
     /// Returns true if nothing changes.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
     /// Returns a report with a line for each changed file and each effect.
-    #[must_use]
     pub fn report(&self) -> String {
         let mut text = String::new();
         // Writing to a String can't fail.

@@ -84,7 +84,6 @@ impl FileKind {
     ];
 
     /// Returns the label.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Connector => "connector",
@@ -217,7 +216,6 @@ impl ReloadableFiles {
     }
 
     /// Returns the connectors whose file is invalid, with its first problem.
-    #[must_use]
     pub fn invalid_connectors(&self) -> BTreeMap<ConnectorId, String> {
         let problems = self.connectors.problems_by_file();
         problems
@@ -246,7 +244,6 @@ impl ReloadableFiles {
     }
 
     /// Returns the kinds that have files but no usable one, so that no user can log in.
-    #[must_use]
     pub fn unusable_kinds(&self) -> Vec<FileKind> {
         let kinds = [
             (FileKind::Connector, self.connectors.has_only_bad_files()),
@@ -283,7 +280,6 @@ impl ReloadableFiles {
     }
 
     /// Builds the federation from the active versions.
-    #[must_use]
     pub fn build_federation(&self) -> Federation {
         let (scopes, openid) = self.scopes.active_versions().next().map_or_else(
             || (ScopeTable::default(), ScopeTable::openid()),
@@ -330,7 +326,6 @@ impl ReloadableFiles {
     }
 
     /// Returns the active connectors, each with the fingerprints that reveal a change.
-    #[must_use]
     pub fn connectors(
         &self,
     ) -> BTreeMap<ConnectorId, (Arc<ConfiguredConnector>, Arc<FieldDigests>)> {
@@ -342,7 +337,6 @@ impl ReloadableFiles {
     }
 
     /// Returns the active connectors that `connector_diagnostics::check_identity` rejects.
-    #[must_use]
     pub fn unverified_connectors(&self) -> Vec<Diagnostic> {
         let check = |version: &Arc<FileVersion<Arc<ConfiguredConnector>>>| {
             connector_diagnostics::check_identity(
@@ -360,7 +354,6 @@ impl ReloadableFiles {
     }
 
     /// Returns every current problem.
-    #[must_use]
     pub fn diagnostics(&self) -> Vec<Diagnostic> {
         let all = self
             .connectors
@@ -377,7 +370,6 @@ impl ReloadableFiles {
     }
 
     /// Returns the number of invalid files of this kind.
-    #[must_use]
     pub fn bad_file_count(&self, kind: FileKind) -> usize {
         match kind {
             FileKind::Connector => self.connectors.bad_file_count(),
@@ -390,7 +382,6 @@ impl ReloadableFiles {
     }
 
     /// Returns the folders to watch.
-    #[must_use]
     pub fn watched_folders(&self) -> Vec<PathBuf> {
         let root = &self.context.folder;
         let mut folders = vec![
@@ -414,7 +405,6 @@ impl ReloadableFiles {
     }
 
     /// Returns the settings file of the same folder.
-    #[must_use]
     pub fn settings_file(&self) -> SettingsFile {
         self.context.settings_file.clone()
     }

@@ -37,7 +37,6 @@ impl SettingsFile {
     }
 
     /// Returns the state at the last check.
-    #[must_use]
     pub const fn state(&self) -> &SettingsFileState {
         &self.state
     }

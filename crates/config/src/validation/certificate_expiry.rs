@@ -18,7 +18,6 @@ pub struct CertificateExpiry {
 
 impl CertificateExpiry {
     /// Returns the warning if the certificate has expired, or expires soon after `now`.
-    #[must_use]
     pub fn warning_at(&self, now: Timestamp) -> Option<&Diagnostic> {
         let warned = Duration::from_secs(MIN_CERTIFICATE_DAYS.unsigned_abs() * 24 * 3600);
         (self.expires_at < now + warned).then_some(&self.warning)

@@ -135,7 +135,6 @@ impl CheckContext {
     }
 
     /// Returns the defaults of a hub on the standard platform. Paths are relative to `folder`.
-    #[must_use]
     pub fn without_hub(folder: &Path, kinds: Kinds) -> Self {
         Self {
             platform: Platform::Standard,
@@ -157,7 +156,6 @@ impl CheckContext {
 
     /// Reads and checks one connector file. A missing secret is reported and does not prevent the
     /// other checks.
-    #[must_use]
     pub fn check_connector(&self, file: &Path, environment: &Environment) -> ConnectorDraft {
         let Self { folder, secrets, kinds, declarations, .. } = self;
         let context = SecretContext { folder, environment, secrets, owner: SecretOwner::Settings };
@@ -184,7 +182,6 @@ impl CheckContext {
     }
 
     /// Returns the warnings about a valid file, as a check of the whole folder does.
-    #[must_use]
     pub fn warnings(&self, path: &Path, connector: &ConfiguredConnector) -> Vec<Diagnostic> {
         let unknown = |category: &String| {
             self.categories.as_ref().is_some_and(|known| !known.contains(category))

@@ -60,7 +60,6 @@ impl NoValidSecret {
     }
 
     /// Returns the warning if no secret is valid at `now`.
-    #[must_use]
     pub fn warning_at(&self, now: Timestamp) -> Option<&Diagnostic> {
         let is_valid = |one: &Validity| one.status_at(now) == ValidityStatus::Valid;
         (!self.validities.iter().any(is_valid)).then_some(&self.warning)

@@ -25,7 +25,6 @@ pub enum CertificateSource {
 
 impl CertificateSource {
     /// Returns what the public listener gets.
-    #[must_use]
     pub fn from_listener(public: &PublicListener) -> Self {
         match &public.client_certificates {
             None => Self::None,
@@ -74,7 +73,6 @@ pub fn check_hub_certificates(
 
 /// Returns what the proxies must do so that no client can forge a certificate; `None` if the hub
 /// gets no certificates.
-#[must_use]
 pub fn proxy_duty(public: &PublicListener) -> Option<String> {
     let ClientCertificatesConfig { header, base_url, .. } = public.client_certificates.as_ref()?;
     let elsewhere = match base_url {

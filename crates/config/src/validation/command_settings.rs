@@ -171,7 +171,6 @@ pub(crate) fn read_admin_token(
 
 /// Returns the address of a listener as seen from this machine: loopback for a listener on all
 /// addresses.
-#[must_use]
 pub const fn local_address(listen: SocketAddr) -> SocketAddr {
     let ip = match listen.ip() {
         IpAddr::V4(Ipv4Addr::UNSPECIFIED) => IpAddr::V4(Ipv4Addr::LOCALHOST),

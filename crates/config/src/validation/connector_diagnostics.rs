@@ -31,7 +31,6 @@ pub fn unknown_category_warnings(
 /// With `subject = "pivot"` the identity provider's claims determine the user, with or without a
 /// register. If its users could edit their own attributes, each of them could impersonate anyone.
 /// Sandboxes are exempt.
-#[must_use]
 pub fn check_identity(
     source: &SourceFile,
     connector: &ConfiguredConnector,

@@ -58,7 +58,6 @@ pub struct ConnectorDraft {
 }
 
 /// Reads and checks one file, and returns its readable parts.
-#[must_use]
 pub fn read_draft(
     path: &Path,
     kinds: SupportedKinds,

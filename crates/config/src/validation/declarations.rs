@@ -30,7 +30,6 @@ pub struct Declarations {
 
 impl Declarations {
     /// Returns the declarations of the settings.
-    #[must_use]
     pub fn from_settings(settings: &Settings) -> Self {
         let claims = Arc::new(DeclaredClaims::new(&settings.claims));
         Self {
@@ -45,7 +44,6 @@ impl Declarations {
     }
 
     /// Returns the lifetime of authorization codes under these rules.
-    #[must_use]
     pub const fn code_lifetime(&self, rules: ProtocolRules) -> Duration {
         let [federation, openid] = self.code_lifetimes;
         match rules {
@@ -55,14 +53,12 @@ impl Declarations {
     }
 
     /// Returns a declared level name.
-    #[must_use]
     pub fn level_name(&self, name: &str) -> Option<LevelName> {
         let LevelNameDeclaration { level, multi_factor } = *self.level_names.get(name)?;
         Some(LevelName { name: name.into(), level, multi_factor })
     }
 
     /// Returns the declared level names for a message.
-    #[must_use]
     pub fn known_level_names(&self) -> String {
         let names: Vec<&str> = self.level_names.keys().map(String::as_str).collect();
         if names.is_empty() { "none".to_owned() } else { names.join(", ") }

@@ -37,7 +37,6 @@ impl Default for ScopeTables {
 
 impl ScopeTables {
     /// Returns the table for `rules`.
-    #[must_use]
     pub const fn for_rules(&self, rules: ProtocolRules) -> &Scopes {
         match rules {
             ProtocolRules::Federation => &self.scopes,
@@ -46,7 +45,6 @@ impl ScopeTables {
     }
 
     /// Returns the table for `rules` with its name in the file.
-    #[must_use]
     pub const fn named(&self, rules: ProtocolRules) -> NamedScopeTable<'_> {
         let name = match rules {
             ProtocolRules::Federation => "scopes",

@@ -343,7 +343,6 @@ fn read_auth_time(claims: &Map<String, Value>, now: Timestamp) -> Result<Timesta
 }
 
 /// Returns the error that names an unlisted `acr` to the operator.
-#[must_use]
 pub(crate) fn unlisted_acr_error(value: &str, acr_policy: &AcrPolicy) -> ConnectorError {
     let shown = if value.is_empty() {
         "an acr that is empty or not a string".to_owned()

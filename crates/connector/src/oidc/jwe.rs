@@ -19,7 +19,6 @@ pub enum EncryptedResponse {
 
 impl EncryptedResponse {
     /// Returns the JWE algorithms that the file registers; `None` if it registers no encryption.
-    #[must_use]
     pub fn jwe_algorithms(self, kind: &OidcKind) -> Option<JweAlgorithms> {
         let algorithms = |alg: Option<EncryptionAlg>, enc: Option<ContentEncryption>| {
             alg.map(|alg| JweAlgorithms { alg, enc: enc.unwrap_or_default() })

@@ -29,7 +29,6 @@ pub enum MalformedMember {
 
 impl MalformedMember {
     /// Returns what would repair it.
-    #[must_use]
     pub fn fix(&self) -> String {
         match self {
             Self::Type { name, shape, .. } => {
@@ -42,7 +41,6 @@ impl MalformedMember {
     }
 
     /// Returns the label of a metric.
-    #[must_use]
     pub fn label(&self) -> &'static str {
         match self {
             Self::Type { name, .. } => name,
@@ -167,7 +165,6 @@ const MEMBERS: &[(Shape, &[&str])] = &[
 ];
 
 /// Returns the malformed and the repeated members of a configuration document.
-#[must_use]
 pub fn find_malformed_members(document: &ObjectWithoutRepeated) -> Vec<MalformedMember> {
     let malformed = |shape: Shape, name: &'static str| {
         let value = document.members.get(name).filter(|value| !shape.fits(value))?;
@@ -183,7 +180,6 @@ pub fn find_malformed_members(document: &ObjectWithoutRepeated) -> Vec<Malformed
 }
 
 /// Returns the names of repeated members for a message, from their JSON Pointers.
-#[must_use]
 pub fn format_repeated(pointers: &BTreeSet<String>) -> String {
     let named = pointers.iter().take(MAX_NAMED_REPEATED);
     let named: Vec<String> =
@@ -210,7 +206,6 @@ pub fn needed_url<'a>(members: &'a Map<String, Value>, name: &str) -> Result<&'a
 }
 
 /// Returns a member that is a URL; `None` if it is absent or malformed.
-#[must_use]
 pub fn optional_url<'a>(members: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
     needed_url(members, name).ok()
 }

@@ -181,7 +181,6 @@ pub enum UpstreamAuthMethod {
 
 impl UpstreamAuthMethod {
     /// Returns the name of the standard.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::ClientSecretPost => "client_secret_post",
@@ -193,13 +192,11 @@ impl UpstreamAuthMethod {
     }
 
     /// Returns whether the hub shares a secret with the identity provider.
-    #[must_use]
     pub const fn has_secret(self) -> bool {
         matches!(self, Self::ClientSecretPost | Self::ClientSecretBasic)
     }
 
     /// Returns whether the hub's certificate authenticates it.
-    #[must_use]
     pub const fn uses_certificate(self) -> bool {
         matches!(self, Self::TlsClientAuth | Self::SelfSignedTlsClientAuth)
     }
@@ -220,7 +217,6 @@ pub enum UpstreamFeature {
 
 impl UpstreamFeature {
     /// Returns whether the feature is used; `announced` is what the metadata says.
-    #[must_use]
     pub const fn is_used(self, announced: bool) -> bool {
         match self {
             Self::Off => false,

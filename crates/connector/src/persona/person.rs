@@ -37,7 +37,6 @@ impl SimulatedFailure {
         &[Self::Cancel, Self::Error, Self::MissingClaim, Self::UnknownPerson, Self::LevelTooLow];
 
     /// Returns the value of the form field, which is also the last part of the text key.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Cancel => "cancel",
@@ -75,7 +74,6 @@ pub struct Persona {
 
 impl Persona {
     /// Returns the built-in persons.
-    #[must_use]
     pub fn built_in() -> Vec<Self> {
         read_persons(None).unwrap_or_default()
     }

@@ -57,7 +57,6 @@ pub struct HubRegistration {
 
 impl ServiceProviderSettings {
     /// Returns the registration for this sign-in; the level determines the platform (R003).
-    #[must_use]
     pub fn registration_for(&self, sign_in: DemoSignIn) -> &HubRegistration {
         match sign_in.level {
             Level::Eidas1 if sign_in.asks_consent => &self.consent,

@@ -10,7 +10,6 @@ use passerelle_protocol::catalogue::ErrorCode;
 
 /// Returns the level that counts when a finished authentication is reused: at most eidas1 on the
 /// standard platform and eidas2 on the high platform; eidas3 is never reused.
-#[must_use]
 pub(crate) fn cap_for_reuse(achieved: Level, platform: Platform) -> Level {
     match platform {
         Platform::Standard => achieved.min(Level::Eidas1),
@@ -19,14 +18,12 @@ pub(crate) fn cap_for_reuse(achieved: Level, platform: Platform) -> Level {
 }
 
 /// Returns the level of a reused authentication, if it reaches the requested level.
-#[must_use]
 pub fn level_if_reusable(achieved: Level, requested: Level, platform: Platform) -> Option<Level> {
     Some(cap_for_reuse(achieved, platform)).filter(|held| *held >= requested)
 }
 
 /// Returns the `acr` of an ID token: always eidas1 on the standard platform (R010), the level
 /// achieved on the high platform (R038).
-#[must_use]
 pub fn id_token_level(achieved: Level, platform: Platform) -> Level {
     match platform {
         Platform::Standard => Level::Eidas1,
@@ -70,7 +67,6 @@ pub enum LevelError {
 
 impl LevelError {
     /// Returns the error code of the login.
-    #[must_use]
     pub const fn code(self) -> ErrorCode {
         match self {
             Self::Unlisted => ErrorCode::AcrUnlisted,
@@ -84,14 +80,12 @@ impl LevelError {
 impl AcrPolicy {
     /// Returns the level to request upstream: the requested one, or the connector's lowest if that
     /// is higher.
-    #[must_use]
     pub fn level_to_request(&self, requested: Level) -> Level {
         requested.max(self.lowest)
     }
 
     /// Returns the identity provider's value for a level. `None` if none is configured or the
     /// connector's file says `send = false`: no `acr_values` is sent.
-    #[must_use]
     pub(crate) fn acr_value_to_send(&self, level: Level) -> Option<&str> {
         self.values.get(&level).filter(|_| self.sends_acr_values)?.first().map(String::as_str)
     }
@@ -99,7 +93,6 @@ impl AcrPolicy {
     /// Returns the identity provider's values to send for the requested level names, in order, and
     /// then that of the level. Empty if nothing is configured or the connector's file says `send =
     /// false`.
-    #[must_use]
     pub fn acr_values_to_send(&self, names: &[Arc<str>], level: Level) -> Vec<&str> {
         let for_name = |name: &Arc<str>| self.names.get(&**name)?.first().map(String::as_str);
         let named = names.iter().filter(|_| self.sends_acr_values).filter_map(for_name);
@@ -113,7 +106,6 @@ impl AcrPolicy {
     }
 
     /// Returns true if the table does not contain the returned value, which rejects the login.
-    #[must_use]
     pub fn rejects_acr(&self, returned: &str) -> bool {
         !self.ignores_acr && !self.values.values().flatten().any(|listed| listed == returned)
     }

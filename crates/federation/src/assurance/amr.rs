@@ -32,7 +32,6 @@ pub enum UpstreamAmr {
 impl UpstreamAmr {
     /// Reads the claim `amr` of an ID token: a list of strings (OpenID Connect Core 1.0 §2). `null`
     /// counts as absent, and one string as a list of one.
-    #[must_use]
     pub fn from_claim(amr: Option<&Value>) -> Self {
         match amr {
             None | Some(Value::Null) => Self::Absent,
@@ -48,7 +47,6 @@ impl UpstreamAmr {
     }
 
     /// Creates an `amr` with these methods.
-    #[must_use]
     pub fn from_methods<S: AsRef<str>>(names: &[S]) -> Self {
         Self::Methods {
             names: names.iter().map(|name| name.as_ref().to_owned()).collect(),
@@ -124,7 +122,6 @@ pub enum DropReason {
 
 impl DropReason {
     /// Returns the label for metrics and logs.
-    #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
             Self::Unknown => "unknown",
@@ -148,7 +145,6 @@ impl AmrEvidence {
     /// Evaluates a reported `amr`. `static_methods` are the connector's, for a response without
     /// `amr`. `mfa_implies` are the methods that `mfa` stands for, and `passed` those beyond RFC 8176
     /// that are passed on, according to the connector's file; both may be empty.
-    #[must_use]
     pub fn gather(
         reported: &UpstreamAmr,
         static_methods: &[String],
@@ -209,7 +205,6 @@ impl AmrEvidence {
     }
 
     /// Returns what the authentication proves of a requested `acr`.
-    #[must_use]
     pub fn acr_proof(&self, level: Level) -> AchievedAcr<'_> {
         AchievedAcr { level, multi_factor: self.is_multi_factor(), names: &self.acr_names }
     }
@@ -217,13 +212,11 @@ impl AmrEvidence {
     /// Returns the claim `amr`: the methods in a fixed order, `pop` for every proof by a key, `mfa`
     /// if and only if two categories are proven, the methods that are passed on, and always the
     /// marker of this hub, last.
-    #[must_use]
     pub fn amr_claim(&self, marker: &str) -> Vec<String> {
         self.amr_values(marker).into_iter().map(|value| value.name.to_owned()).collect()
     }
 
     /// Returns the values of [`Self::amr_claim`] with their origin.
-    #[must_use]
     pub fn amr_values<'a>(&'a self, marker: &'a str) -> Vec<AmrValue<'a>> {
         let mut methods = self.methods.clone();
         if methods.keys().any(|method| method.proves_key_possession()) {
@@ -252,7 +245,6 @@ impl AmrEvidence {
 }
 
 /// Returns true for a known `amr` value: one of [`METHODS`]. None of them can be the marker.
-#[must_use]
 pub fn is_known_method(name: &str) -> bool {
     Method::from_name(name).is_some()
 }

@@ -25,7 +25,6 @@ macro_rules! claims {
 
         impl Claim {
             /// Returns the claim's name on the wire.
-            #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$claim => $name,)*
@@ -99,7 +98,6 @@ impl Claim {
     }
 
     /// Returns the claim with this name on the wire.
-    #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::all().find(|claim| claim.as_str() == name)
     }
@@ -121,13 +119,11 @@ pub enum ClaimName {
 
 impl ClaimName {
     /// Returns the claim with this name on the wire.
-    #[must_use]
     pub fn from_name(name: &str) -> Self {
         Claim::from_name(name).map_or_else(|| Self::Declared(name.into()), Self::Specified)
     }
 
     /// Returns the claim's name on the wire.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         match self {
             Self::Specified(claim) => claim.as_str(),

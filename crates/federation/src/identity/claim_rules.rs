@@ -18,7 +18,6 @@ pub struct IdentityError {
 
 impl IdentityError {
     /// Returns the claims of which one would have satisfied the rule.
-    #[must_use]
     pub const fn claims(&self) -> &[Claim] {
         match self.rule {
             IdentityRule::NameRequired => {
@@ -29,7 +28,6 @@ impl IdentityError {
     }
 
     /// Returns the error code of the login.
-    #[must_use]
     pub const fn code(&self) -> ErrorCode {
         match self.rule {
             IdentityRule::Required | IdentityRule::NameRequired | IdentityRule::RequiredAtHome => {
@@ -95,7 +93,6 @@ pub enum IdentityRule {
 
 impl IdentityRule {
     /// Returns the label for metrics.
-    #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
             Self::Required | Self::NameRequired | Self::RequiredAtHome => "missing",
@@ -112,7 +109,6 @@ impl IdentityRule {
     }
 
     /// Returns true if the rule reports a missing claim rather than a malformed one.
-    #[must_use]
     pub const fn is_missing_claim(self) -> bool {
         matches!(self, Self::Required | Self::NameRequired | Self::RequiredAtHome)
     }
@@ -130,7 +126,6 @@ pub struct DroppedClaim {
 
 impl DroppedClaim {
     /// Returns what makes an identity provider's claim usable.
-    #[must_use]
     pub fn fix(&self) -> String {
         let claim = self.claim;
         let rule = match (self.rule, claim) {
@@ -313,7 +308,6 @@ pub(super) fn validate_line(value: &str, claim: Claim) -> Result<String, Identit
 /// Returns true for control characters, for what is no character, and for those that make a page
 /// display something else: line and paragraph separators, zero-width space, byte order mark,
 /// direction marks, embeddings, overrides and isolates.
-#[must_use]
 pub fn is_forbidden_char(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')

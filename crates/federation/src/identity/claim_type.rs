@@ -30,7 +30,6 @@ pub enum ClaimType {
 
 impl ClaimType {
     /// Returns the type of a claim.
-    #[must_use]
     pub const fn for_claim(claim: Claim) -> Self {
         match claim {
             Claim::GivenNameArray => Self::StringArray,
@@ -61,7 +60,6 @@ impl ClaimType {
     /// Reads a value of this type; `None` if it has another one. A list of strings may be sent as
     /// one string: a directory's attribute and many identity providers' claims are lists only when
     /// they have several values. What a service provider gets then depends on the claim alone.
-    #[must_use]
     pub fn read_value(self, value: &Value) -> Option<Cow<'_, Value>> {
         if let (Self::StringArray, Value::String(_)) = (self, value) {
             return Some(Cow::Owned(Value::Array(vec![value.clone()])));
@@ -79,7 +77,6 @@ impl ClaimType {
     }
 
     /// Returns what a value of this type is, for messages.
-    #[must_use]
     pub const fn description(self) -> &'static str {
         match self {
             Self::String => "a string",
@@ -92,7 +89,6 @@ impl ClaimType {
 }
 
 /// Returns what a value is, for messages.
-#[must_use]
 pub const fn describe_type(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",

@@ -99,7 +99,6 @@ pub enum DeclaredValueError {
 
 impl DeclaredValueError {
     /// Returns the label for metrics.
-    #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
             Self::Type(_) => "type",
@@ -159,7 +158,6 @@ pub struct DeclaredClaims(BTreeMap<Arc<str>, ClaimDeclaration>);
 
 impl DeclaredClaims {
     /// Creates the claims from their declarations.
-    #[must_use]
     pub fn new(declarations: &BTreeMap<String, ClaimDeclaration>) -> Self {
         let entry = |(name, declaration): (&String, &ClaimDeclaration)| {
             (Arc::from(name.as_str()), declaration.clone())
@@ -168,7 +166,6 @@ impl DeclaredClaims {
     }
 
     /// Returns the declaration of a claim.
-    #[must_use]
     pub fn get(&self, name: &str) -> Option<&ClaimDeclaration> {
         self.0.get(name)
     }
@@ -179,21 +176,18 @@ impl DeclaredClaims {
     }
 
     /// Returns the claim with this name on the wire, if it is the specification's or declared.
-    #[must_use]
     pub fn find(&self, name: &str) -> Option<ClaimName> {
         let declared = || self.0.get_key_value(name).map(|(name, _)| Arc::clone(name).into());
         Claim::from_name(name).map(ClaimName::from).or_else(declared)
     }
 
     /// Returns true if consent must cover the claim.
-    #[must_use]
     pub(crate) fn is_personal(&self, claim: &ClaimName) -> bool {
         self.get(claim.as_str()).is_none_or(|declaration| declaration.personal)
     }
 
     /// Returns the valid values among the claims of an identity provider, and those left out.
     /// `null` and the empty string count as absent.
-    #[must_use]
     pub fn read_values(
         &self,
         claims: &Map<String, Value>,
@@ -215,7 +209,6 @@ impl DeclaredClaims {
     }
 
     /// Returns the first required claim without a value.
-    #[must_use]
     pub fn missing_required(&self, values: &DeclaredValues) -> Option<ClaimName> {
         let missing = |(name, declaration): &(&Arc<str>, &ClaimDeclaration)| {
             declaration.required && !values.contains_key(*name)

@@ -101,7 +101,6 @@ pub enum MappingError {
 
 impl MappingError {
     /// Returns the label for metrics.
-    #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
             Self::Type => "type",
@@ -124,7 +123,6 @@ pub struct ClaimMappingError {
 
 impl Mapping {
     /// Returns true if the mapping changes nothing.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rules.is_empty() && self.unmapped == UnmappedClaims::Pass
     }
@@ -132,7 +130,6 @@ impl Mapping {
     /// Applies the mapping; returns the claims for the identity rules, and the claims that could
     /// not be built. A claim with a rule has the rule's value or is absent; the identity provider's
     /// claim of that name is never a fallback.
-    #[must_use]
     pub fn apply(
         &self,
         mut claims: Map<String, Value>,

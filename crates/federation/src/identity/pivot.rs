@@ -53,7 +53,6 @@ pub struct Pivot {
 impl Pivot {
     /// Folds an identity; `None` if a required field is missing, because all identities without it
     /// would be equal.
-    #[must_use]
     pub fn from_identity(identity: &Identity, home_country: &str) -> Option<Self> {
         let given_names = fold(&identity.given_names.join(" "));
         let family_name = identity.family_name.as_deref().map(fold).unwrap_or_default();
@@ -75,7 +74,6 @@ impl Pivot {
 
     /// Returns whether both are the same person, whose names may also differ in a hyphen, an
     /// apostrophe or a space that one of them lacks.
-    #[must_use]
     pub fn is_same_person(&self, other: &Self) -> bool {
         let same_name = |one: &str, other: &str| {
             one.chars().filter(|c| *c != ' ').eq(other.chars().filter(|c| *c != ' '))
@@ -86,7 +84,6 @@ impl Pivot {
     }
 
     /// Returns the fields as bytes, in the order in which `sub` uses them.
-    #[must_use]
     pub fn fields(&self) -> [&[u8]; 6] {
         [
             &self.given_names,
@@ -109,7 +106,6 @@ impl std::fmt::Debug for Pivot {
 /// Folds a name: NFKD, case folding, without invisible characters and the marks of Latin and Greek
 /// letters, each run of characters other than letters and digits (of any script) to one space,
 /// trimmed.
-#[must_use]
 pub fn fold(name: &str) -> String {
     if name.is_ascii() {
         let words =

@@ -131,7 +131,6 @@ impl Identity {
 
 /// Returns true for two digits, `2A` or `2B`, then three digits: `75107`, `2A004`, `99100`. The
 /// case of the letter does not count.
-#[must_use]
 pub(crate) fn is_geographic_code(value: &str) -> bool {
     let digits = |text: &str| text.bytes().all(|c| c.is_ascii_digit());
     value.len() == 5

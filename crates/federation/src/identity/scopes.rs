@@ -60,14 +60,12 @@ impl ScopeTable {
     }
 
     /// Returns the table as names, as in the configuration.
-    #[must_use]
     pub fn names(&self) -> BTreeMap<Scope, Vec<String>> {
         let names = |claims: &BTreeSet<ClaimName>| claims.iter().map(ToString::to_string).collect();
         self.scopes.iter().map(|(scope, claims)| (scope.clone(), names(claims))).collect()
     }
 
     /// Returns the table of OpenID Connect Core 1.0 §5.4.
-    #[must_use]
     pub fn openid() -> Self {
         use Claim::{
             Address, Birthdate, Email, EmailVerified, FamilyName, Gender, GivenName, Locale,
@@ -131,7 +129,6 @@ impl ScopeTable {
     }
 
     /// Returns true if the scope is in the table. Other scopes are ignored at authorize.
-    #[must_use]
     pub fn contains(&self, scope: &Scope) -> bool {
         self.scopes.contains_key(scope)
     }
@@ -142,7 +139,6 @@ impl ScopeTable {
     }
 
     /// Returns the claims that these scopes release, `sub` included, with or without a value.
-    #[must_use]
     pub fn claim_names<'a>(
         &self,
         scopes: impl IntoIterator<Item = &'a Scope>,
@@ -151,7 +147,6 @@ impl ScopeTable {
     }
 
     /// Returns every claim that a scope releases, for discovery.
-    #[must_use]
     pub fn all_claim_names(&self) -> BTreeSet<ClaimName> {
         self.scopes.values().flatten().cloned().collect()
     }
@@ -159,7 +154,6 @@ impl ScopeTable {
 
 /// Returns the values of these claims, except `sub`, which is derived per service provider. Claims
 /// without a value are omitted, never null.
-#[must_use]
 pub fn claim_values(
     names: &BTreeSet<ClaimName>,
     identity: &Identity,

@@ -12,7 +12,6 @@ use super::{Claim, Identity, StandardClaims};
 
 /// Returns the well-formed standard claims of an identity provider, and adds the malformed ones to
 /// `dropped`. `email` is the valid address, if there is one.
-#[must_use]
 pub(crate) fn from_provider_claims(
     claims: &Map<String, Value>,
     email: Option<&str>,

@@ -58,7 +58,6 @@ pub enum SubjectError {
 
 impl SubjectError {
     /// Returns the error code of the login.
-    #[must_use]
     pub const fn code(self) -> ErrorCode {
         match self {
             Self::PivotIncomplete => ErrorCode::IdentityIncomplete,
@@ -138,7 +137,6 @@ impl SubjectKeys {
     }
 
     /// Returns true if both identities have a complete pivot identity and it is the same one.
-    #[must_use]
     pub fn is_same_person(&self, one: &Identity, other: &Identity) -> bool {
         let pivot = |identity| Pivot::from_identity(identity, &self.home_country);
         pivot(one).is_some_and(|one| pivot(other).is_some_and(|other| one == other))

@@ -68,7 +68,6 @@ impl Consenting {
 
     /// Returns a digest of what the page shows: consent to another identity or other claims is
     /// invalid.
-    #[must_use]
     pub fn page_digest(&self) -> String {
         let claims = serde_json::to_string(&self.user.claims).unwrap_or_default();
         digest::sha256_base64url(&format!("{}\n{}\n{claims}", self.explicit, self.user.subject))

@@ -80,7 +80,6 @@ pub enum Effect {
 
 impl Effect {
     /// Returns whether the effect calls the identity provider, and may take as long as that does.
-    #[must_use]
     pub const fn calls_idp(&self) -> bool {
         match self {
             Self::BeginLogin(..) | Self::CompleteLogin(..) => true,
@@ -184,7 +183,6 @@ pub enum SessionUse {
 
 impl SessionUse {
     /// Returns the new cookie to set in the browser, if there is one.
-    #[must_use]
     pub fn new_cookie(&self) -> Option<Secret<String>> {
         match self {
             Self::New { cookie, .. } => Some(cookie.clone()),
@@ -231,7 +229,6 @@ pub struct WrongUser {
 impl WrongUser {
     /// Returns whether the cookie is that of the reused session. Another tab may have begun a new
     /// one.
-    #[must_use]
     pub fn is_of_session(&self, cookie: &Secret<String>) -> bool {
         self.session.as_ref().is_some_and(|it| *it == digest::sha256_base64url(cookie.reveal()))
     }

@@ -25,7 +25,6 @@ pub struct Failed {
 
 impl Failed {
     /// Returns why the login failed.
-    #[must_use]
     pub const fn code(&self) -> ErrorCode {
         self.code
     }

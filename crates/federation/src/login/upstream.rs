@@ -47,7 +47,6 @@ pub struct UpstreamAuthorizationRequest {
 
 impl UpstreamAuthorizationRequest {
     /// Returns true if the login needs to know when the user authenticated.
-    #[must_use]
     pub const fn needs_auth_time(&self) -> bool {
         self.auth_time_required || self.reauthenticate || self.max_age.is_some()
     }
@@ -87,7 +86,6 @@ pub struct LoginAttempt {
 
 impl LoginAttempt {
     /// Returns what the request demands of the identity provider.
-    #[must_use]
     pub const fn requirement(&self) -> AuthenticationRequirement {
         AuthenticationRequirement {
             level: self.request.level,
@@ -110,7 +108,6 @@ pub struct CallbackParams {
 impl CallbackParams {
     /// Returns the unverified `state` of a signed response: it only finds the login, as a `state`
     /// in the address does. The connector verifies the whole response.
-    #[must_use]
     pub fn unverified_state(response: &str) -> Option<String> {
         let payload = digest::from_base64url(response.split('.').nth(1)?)?;
         let claims = json::parse_object(&payload).ok()?;
@@ -120,7 +117,6 @@ impl CallbackParams {
     /// Returns whether the code is one that an authorization server may issue (RFC 6749 Appendix
     /// A.11: `VSCHAR`) and at most 4,096 characters long. Other codes are not sent to the identity
     /// provider: its database or firewall may answer them with an error that looks like an outage.
-    #[must_use]
     pub fn code_is_acceptable(&self) -> bool {
         const MAX_CODE_LENGTH: usize = 4096;
         self.code.as_ref().is_none_or(|code| {

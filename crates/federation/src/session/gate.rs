@@ -48,7 +48,6 @@ pub enum UnavailableReason {
 
 impl UnavailableReason {
     /// Returns whether an operator has blocked the connector.
-    #[must_use]
     pub const fn is_block(self) -> bool {
         matches!(self, Self::ConnectorBlocked | Self::BlockedForServiceProvider)
     }

@@ -27,7 +27,6 @@ pub enum LogoutDecision {
 }
 
 /// Decides on a valid request. `hint` is the user and audience of its hint, if it has one.
-#[must_use]
 pub fn decide_logout(hint: Option<&LogoutHint>, live: Option<LiveSession<'_>>) -> LogoutDecision {
     let Some(LiveSession { session, subject }) = live else {
         // Without a hint the user is always asked (OpenID Connect RP-Initiated Logout 1.0 §2).

@@ -27,7 +27,6 @@ impl std::fmt::Debug for LogoutNotice {
 /// Returns the `sid` of a session for one service provider (OpenID Connect Back-Channel Logout 1.0
 /// §2.1). Service providers can't correlate theirs: each is an HMAC under the session's lineage,
 /// which none of them knows.
-#[must_use]
 pub fn derive_sid(lineage: &str, client_id: &ClientId) -> String {
     let tag = digest::hmac_parts(lineage.as_bytes(), &[b"sid", client_id.as_str().as_bytes()]);
     digest::base64url(tag.first_chunk::<16>().unwrap_or(&[0; 16]))

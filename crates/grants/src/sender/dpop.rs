@@ -138,7 +138,6 @@ impl SenderVerifier {
     }
 
     /// Returns a nonce for the client's next proof (RFC 9449 §8).
-    #[must_use]
     pub fn dpop_nonce(&self) -> String {
         self.nonces.issue(self.core.env.now())
     }

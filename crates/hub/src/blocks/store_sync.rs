@@ -90,7 +90,6 @@ impl Blocks {
     }
 
     /// Returns why this hub is not ready: it has never read the blocks.
-    #[must_use]
     pub fn not_ready_reason(&self) -> Option<CheckFinding> {
         let warning = self.warning()?;
         let status = self.0.read_status.lock().unwrap_or_else(PoisonError::into_inner);
@@ -98,7 +97,6 @@ impl Blocks {
     }
 
     /// Returns why changes made at other hubs may be missing here.
-    #[must_use]
     pub fn warning(&self) -> Option<CheckFinding> {
         let status = self.0.read_status.lock().unwrap_or_else(PoisonError::into_inner);
         let why = status.last_error.as_ref()?;

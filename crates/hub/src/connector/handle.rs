@@ -58,13 +58,11 @@ impl ConnectorHandle {
     }
 
     /// Returns the health that the actor published last.
-    #[must_use]
     pub fn health(&self) -> Arc<HealthSnapshot> {
         self.published.snapshot.load_full()
     }
 
     /// Returns what is known of the identity provider, which outlives the actor.
-    #[must_use]
     pub const fn published_health(&self) -> &Arc<PublishedHealth> {
         &self.published
     }
@@ -83,7 +81,6 @@ impl ConnectorHandle {
     }
 
     /// Returns the state of the circuit.
-    #[must_use]
     pub fn circuit_state(&self) -> CircuitState {
         self.health().circuit_state(self.env.now())
     }

@@ -30,7 +30,6 @@ pub enum Attribution {
 }
 
 /// Attributes the outcome of a call.
-#[must_use]
 pub fn attribute_outcome(call: CallKind, outcome: Result<(), ErrorCode>) -> Attribution {
     match (outcome, call) {
         (Ok(()), CallKind::CompleteLogin | CallKind::SignIn | CallKind::Probe) => {
@@ -47,7 +46,6 @@ pub fn attribute_outcome(call: CallKind, outcome: Result<(), ErrorCode>) -> Attr
 
 /// Returns how long no probe follows one that failed with this code, where the identity provider names
 /// no time.
-#[must_use]
 pub const fn pause_after_failed_probe(code: ErrorCode) -> Option<Duration> {
     match code {
         ErrorCode::IdpThrottled => Some(DEFAULT_RETRY_AFTER),

@@ -49,7 +49,6 @@ pub struct Quantiles {
 
 impl Tally {
     /// Returns the share of failures, from 0 to 1; 0 without calls.
-    #[must_use]
     pub fn failure_ratio(&self) -> f64 {
         let all = self.successes.saturating_add(self.failures);
         if all == 0 { 0.0 } else { f64::from(self.failures) / f64::from(all) }

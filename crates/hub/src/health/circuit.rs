@@ -57,7 +57,6 @@ pub enum OpenCause {
 
 impl OpenCause {
     /// Returns the label of the cause, for logs.
-    #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
             Self::Documents => "documents",

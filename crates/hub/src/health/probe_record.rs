@@ -29,7 +29,6 @@ pub struct ProbeFailures {
 
 impl ProbeFailures {
     /// Returns whether the failures suffice to open the circuit.
-    #[must_use]
     pub const fn reaches_threshold(&self) -> bool {
         self.points >= POINTS_TO_OPEN
     }

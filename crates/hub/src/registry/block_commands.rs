@@ -125,7 +125,6 @@ impl Connectors {
 
     /// Returns the operators' blocks of connectors that do not exist. They apply again when the
     /// file is back.
-    #[must_use]
     pub fn orphaned_blocks(&self) -> Vec<BlockRow> {
         let (federation, operator_blocks, now) =
             (self.federation.load(), self.blocks.all(), self.blocks.now());

@@ -61,7 +61,6 @@ impl GateSnapshot {
 
 impl Connectors {
     /// Returns the operator's message for a user who meets a block, by language; empty without one.
-    #[must_use]
     pub fn operator_message(
         &self,
         client_id: &ClientId,

@@ -87,19 +87,16 @@ pub enum ConnectorState {
 
 impl ConnectorState {
     /// Returns whether neither its file nor a block disables it for all service providers.
-    #[must_use]
     pub const fn is_enabled(self) -> bool {
         !matches!(self, Self::Blocked | Self::Disabled)
     }
 
     /// Returns whether users may choose it.
-    #[must_use]
     pub const fn is_usable(self) -> bool {
         matches!(self, Self::Available | Self::Degraded)
     }
 
     /// Returns the word for the state, the same wherever an operator reads it.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Down => "down",
@@ -113,14 +110,12 @@ impl ConnectorState {
 
 impl ConnectorRow {
     /// Returns whether nothing is wrong with it: it is available, and a restart doesn't lose it.
-    #[must_use]
     pub const fn is_healthy(&self) -> bool {
         matches!(self.state, ConnectorState::Available) && self.invalid_file.is_none()
     }
 
     /// Returns the error code for which the hub can't reach it, or the most frequent one of the
     /// last minute's calls.
-    #[must_use]
     pub fn cause(&self) -> Option<&str> {
         let health = self.health.as_ref()?;
         let unreachable = health.unreachable.as_ref().map(|unreachable| unreachable.code.as_str());
@@ -139,7 +134,6 @@ pub struct ConnectorDates {
 
 impl Connectors {
     /// Returns the dates of a connector's keys and certificates; none for an unknown one.
-    #[must_use]
     pub fn dates(&self, id: &ConnectorId) -> ConnectorDates {
         let connector = self.connector(id);
         connector.map_or_else(ConnectorDates::default, |connector| ConnectorDates {
@@ -149,7 +143,6 @@ impl Connectors {
     }
 
     /// Returns every connector, by id.
-    #[must_use]
     pub fn overview(&self) -> Vec<ConnectorRow> {
         let (federation, operator_blocks, now) =
             (self.federation.load(), self.blocks.all(), self.blocks.now());

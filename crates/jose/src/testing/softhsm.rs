@@ -35,7 +35,6 @@ struct Installation {
 static INSTALLATION: LazyLock<Option<Installation>> = LazyLock::new(Installation::new);
 
 /// Returns the path of the installed library, if any.
-#[must_use]
 pub fn installed_module() -> Option<&'static str> {
     MODULES.into_iter().find(|path| Path::new(path).exists())
 }
@@ -83,7 +82,6 @@ impl SoftHsm {
     ///
     /// # Panics
     /// If SoftHSM is missing although `REQUIRE_SOFTHSM` is set.
-    #[must_use]
     pub fn start() -> Option<Self> {
         let Some(installation) = INSTALLATION.as_ref() else {
             skip_without_softhsm();
@@ -113,7 +111,6 @@ impl SoftHsm {
     }
 
     /// Returns the path of the module.
-    #[must_use]
     pub fn module(&self) -> PathBuf {
         self.folder.path().join("shim.so")
     }
@@ -126,7 +123,6 @@ impl SoftHsm {
     }
 
     /// Returns how often a login to the token was attempted.
-    #[must_use]
     pub fn login_attempts(&self) -> usize {
         let log = fs::read_to_string(self.fault_file().with_extension("logins"));
         log.map_or(0, |log| log.lines().count())
@@ -134,7 +130,6 @@ impl SoftHsm {
 
     /// Returns the table `[pkcs11]` of this token; the PIN is in the file `pin` beside
     /// `passerelle.toml`.
-    #[must_use]
     pub fn settings(&self) -> String {
         format!(
             "[pkcs11]\nmodule = \"{}\"\ntoken = \"{}\"\npin = {{ file = \"pin\" }}\ntimeout_seconds = 1\n",

@@ -30,7 +30,6 @@ impl VaultServer {
     ///
     /// # Panics
     /// If it is missing although `REQUIRE_VAULT` is set.
-    #[must_use]
     pub fn start() -> Option<Self> {
         let named = std::env::var("VAULT_BIN").ok();
         let programs = named.map_or_else(|| vec!["bao".into(), "vault".into()], |name| vec![name]);
@@ -63,7 +62,6 @@ impl VaultServer {
     }
 
     /// Returns its address.
-    #[must_use]
     pub fn address(&self) -> String {
         format!("https://127.0.0.1:{}", self.port)
     }
@@ -72,7 +70,6 @@ impl VaultServer {
     ///
     /// # Panics
     /// If the server has not written it.
-    #[must_use]
     pub fn ca(&self) -> Arc<str> {
         let files = ["vault-ca.pem", "bao-ca.pem"].map(|name| self.folder.path().join(name));
         let file = files.into_iter().find(|file| file.exists()).expect("no certificate");

@@ -43,7 +43,6 @@ pub enum UnusableKey {
 
 impl UnusableKey {
     /// Returns true if the issuer should correct the key; false if the key is merely for others.
-    #[must_use]
     pub const fn is_fault(self) -> bool {
         match self {
             Self::Secret
@@ -147,25 +146,21 @@ impl VerificationKeys {
     }
 
     /// Returns JSON Pointers to the repeated members that were dropped, because no key needs them.
-    #[must_use]
     pub fn dropped_members(&self) -> &BTreeSet<String> {
         &self.dropped_members
     }
 
     /// Returns the number of usable keys.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.keys.len()
     }
 
     /// Returns true if no key is usable.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.keys.is_empty()
     }
 
     /// Returns the number of skipped keys.
-    #[must_use]
     pub fn skipped(&self) -> usize {
         self.skipped.values().sum()
     }
@@ -176,7 +171,6 @@ impl VerificationKeys {
     }
 
     /// Returns true if a key can verify this algorithm.
-    #[must_use]
     pub fn verifies(&self, alg: impl Into<VerificationAlg>) -> bool {
         let alg = alg.into();
         self.keys.iter().any(|key| key.verifier(alg).is_some())
@@ -291,7 +285,6 @@ fn repeated_in_key(pointer: &str) -> Option<&str> {
 }
 
 /// Returns true for a value that stands for an absent member of a JWK.
-#[must_use]
 pub fn is_blank(value: &Value) -> bool {
     match value {
         Value::Null => true,

@@ -74,7 +74,6 @@ impl PolicyResponse {
     }
 
     /// Reads `PasswordPolicyResponseValue` (§6.2); `None` if it is malformed.
-    #[must_use]
     pub fn from_value(value: &[u8]) -> Option<Self> {
         // `parse_tag` recurses, and the bounds of the message don't reach into an octet string.
         complete_message(value).ok()??;

@@ -8,7 +8,6 @@ use crate::credential::{PresentationExpectations, RequestChannel};
 use passerelle_protocol::digest;
 
 /// Returns the `SessionTranscript` of a request: `[null, null, Handover]`.
-#[must_use]
 pub fn session_transcript(expected: &PresentationExpectations<'_>) -> Cbor {
     let thumbprint =
         expected.encryption_key_thumbprint.map_or(Cbor::Null, |key| Cbor::Bytes(key.to_vec()));

@@ -119,20 +119,17 @@ impl StatusList {
     }
 
     /// Returns true until the list expires.
-    #[must_use]
     pub fn is_valid(&self, now: Timestamp) -> bool {
         self.expires_at.is_none_or(|end| now < end)
     }
 
     /// Returns how long the list may be cached.
-    #[must_use]
     pub fn lifetime(&self, now: Timestamp) -> Duration {
         let until_expiry = self.expires_at.map(|end| end.since(now));
         until_expiry.into_iter().chain([self.max_age()]).min().unwrap_or_default()
     }
 
     /// Returns how long after its fetch the list may be used, if it does not expire before.
-    #[must_use]
     pub fn max_age(&self) -> Duration {
         let unstated = if self.expires_at.is_some() { MAX_LIFETIME } else { DEFAULT_LIFETIME };
         self.ttl.unwrap_or(unstated).min(MAX_LIFETIME)

@@ -54,7 +54,6 @@ impl PresentationSample {
     ///
     /// # Errors
     /// The finding, if the object has other members.
-    #[must_use]
     pub fn parse(sample: &[u8]) -> Option<Result<Self, CheckDiagnostic>> {
         let text = std::str::from_utf8(sample).ok()?.trim_ascii();
         if !text.starts_with('{') {

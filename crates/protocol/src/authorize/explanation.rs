@@ -111,7 +111,6 @@ pub enum ParameterStatus {
 
 impl ParameterStatus {
     /// Returns the name, as in JSON.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Accepted => "accepted",
@@ -126,7 +125,6 @@ impl ParameterStatus {
 
 impl RequestExplanation {
     /// Returns true if any parameter has this status.
-    #[must_use]
     pub fn has(&self, status: ParameterStatus) -> bool {
         self.parameters.iter().any(|parameter| parameter.status == status)
     }
@@ -145,7 +143,6 @@ impl RequestOutcome {
     }
 
     /// Returns what happens, in one or two sentences.
-    #[must_use]
     pub fn summary(&self) -> String {
         match self {
             Self::Accepted => "The hub accepts the request and starts a login.".to_owned(),
@@ -173,7 +170,6 @@ impl RequestOutcome {
 
 /// Explains a request. Checks that need the browser's session or the hub's store (rate limits, the
 /// signature of `id_token_hint`) are not made.
-#[must_use]
 pub fn explain_request(
     params: &Params,
     method: RequestMethod,

@@ -62,7 +62,6 @@ impl<'a> ParameterSource<'a> {
 /// Returns how to send an error that occurs before the parameters of a request are known. The
 /// parameters beside a refused request object or a `request_uri` can prove a redirect, as in a
 /// request without an object; otherwise the error is a page.
-#[must_use]
 pub fn reject_unresolved_request(
     params: &Params,
     method: RequestMethod,
@@ -86,7 +85,6 @@ pub fn reject_unresolved_request(
 }
 
 /// Returns the languages that a request asks for; its other parameters may be invalid.
-#[must_use]
 pub fn requested_ui_locales(params: &Params) -> Vec<String> {
     checks::parse_ui_locales(params.get(Param::UiLocales.name()))
 }

@@ -50,7 +50,6 @@ impl PushedRequest {
 
     /// Returns the parameters of the authorization request of the authenticated client: those that
     /// the hub knows, without credentials.
-    #[must_use]
     pub fn authorization_params(&self, client_id: &ClientId) -> Params {
         let is_known = |name: &str| Param::AUTHORIZATION.iter().any(|param| param.name() == name);
         let sent = self.params.pairs().iter().filter(|(name, _)| is_known(name)).cloned();
@@ -73,7 +72,6 @@ pub struct PushedResponse {
 
 impl PushedResponse {
     /// Creates a response; `reference` is the part of the `request_uri` that the hub chose.
-    #[must_use]
     pub fn new(reference: &str, expires_in: u64) -> Self {
         Self { request_uri: Secret::new(format!("{REQUEST_URI_PREFIX}{reference}")), expires_in }
     }

@@ -52,7 +52,6 @@ impl ResponseMode {
     pub const SIGNED: &'static [Self] = &[Self::QueryJwt, Self::FormPostJwt];
 
     /// Returns the name on the wire.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Query => "query",
@@ -64,7 +63,6 @@ impl ResponseMode {
 
     /// Returns the mode with this name on the wire, if this service provider may ask for it. `jwt`
     /// is the default of its response type (JARM §2.3.4).
-    #[must_use]
     pub fn parse(value: &str, registration: &Registration) -> Option<Self> {
         let named = |mode: &&Self| mode.as_str() == value;
         match Self::PLAIN.iter().find(named) {
@@ -77,7 +75,6 @@ impl ResponseMode {
     }
 
     /// Returns the mode of an error that is found before the mode of the request is known.
-    #[must_use]
     pub fn default_for(registration: &Registration) -> Self {
         if registration.protection.requires_signed_messages() {
             Self::QueryJwt
@@ -87,7 +84,6 @@ impl ResponseMode {
     }
 
     /// Returns true if the response is a JWT.
-    #[must_use]
     pub const fn is_signed(self) -> bool {
         matches!(self, Self::QueryJwt | Self::FormPostJwt)
     }
@@ -116,7 +112,6 @@ pub struct UnsignedResponse {
 
 impl UnsignedResponse {
     /// Returns the response that carries these claims as a JWT.
-    #[must_use]
     pub fn into_response(self, jwt: String) -> AuthorizationResponse {
         let fields = vec![("response", jwt)];
         if self.is_form_post {
@@ -155,25 +150,21 @@ impl ProvenRedirect {
     }
 
     /// Returns true if the response is a JWT.
-    #[must_use]
     pub const fn is_signed(&self) -> bool {
         self.mode.is_signed()
     }
 
     /// Returns the registered URI, which the token request must repeat (RFC 6749 §4.1.3).
-    #[must_use]
     pub fn redirect_uri(&self) -> &str {
         &self.redirect_uri
     }
 
     /// Returns the response that carries a code (RFC 6749 §4.1.2).
-    #[must_use]
     pub fn code_response(&self, code: &str) -> AuthorizationResponse {
         self.response(vec![("code", code.to_owned())])
     }
 
     /// Returns the response that carries an error (RFC 6749 §4.1.2.1).
-    #[must_use]
     pub fn error_response(&self, code: ErrorCode) -> AuthorizationResponse {
         let entry = code.entry();
         self.response(vec![

@@ -8,7 +8,6 @@ use super::families::{FAMILIES, Table};
 use super::{CatalogueEntry, ErrorCode, ErrorOrigin, LogSeverity, ResponsibleParty};
 
 /// Renders the catalogue as the Markdown page `docs/errors.md`.
-#[must_use]
 pub fn render_markdown() -> String {
     let mut page = String::from(
         "# Error codes\n\n\
@@ -68,7 +67,6 @@ fn write_table(page: &mut String, table: &Table, rows: &[&CatalogueEntry]) {
 }
 
 /// Renders the catalogue as aligned text, for `passerelle errors`.
-#[must_use]
 pub fn render_table() -> String {
     let mut text = String::new();
     for CatalogueEntry { code, status, oauth, responsible, description, .. } in entries_by_code() {
@@ -111,14 +109,12 @@ impl From<&CatalogueEntry> for CatalogueRow {
 }
 
 /// Returns the catalogue, ordered by code.
-#[must_use]
 pub fn catalogue_rows() -> Vec<CatalogueRow> {
     entries_by_code().into_iter().map(CatalogueRow::from).collect()
 }
 
 /// Explains one error code, for `passerelle errors CODE`. Returns `None` if it is not in the
 /// catalogue.
-#[must_use]
 pub fn explain_code(code: &str) -> Option<String> {
     let code = code.to_ascii_uppercase();
     let row = catalogue_rows().into_iter().find(|row| row.code == code)?;
@@ -151,7 +147,6 @@ fn entries_by_code() -> Vec<&'static CatalogueEntry> {
 
 impl ErrorOrigin {
     /// Returns the name in the printed catalogue.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Client => "client",
@@ -165,7 +160,6 @@ impl ErrorOrigin {
 
 impl ResponsibleParty {
     /// Returns the name in the printed catalogue.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::User => "user",
@@ -178,7 +172,6 @@ impl ResponsibleParty {
 
 impl LogSeverity {
     /// Returns the name in the printed catalogue.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Info => "info",

@@ -13,7 +13,6 @@ pub struct ManualClock(AtomicU64);
 
 impl ManualClock {
     /// Creates a clock that shows `now`.
-    #[must_use]
     pub fn at(now: Timestamp) -> Self {
         Self(AtomicU64::new(now.millis()))
     }
@@ -41,7 +40,6 @@ pub struct SeededEntropy(Mutex<[u8; 32]>);
 
 impl SeededEntropy {
     /// Creates a sequence from a seed.
-    #[must_use]
     pub fn new(seed: u64) -> Self {
         Self(Mutex::new(digest::sha256(&seed.to_be_bytes())))
     }

@@ -19,7 +19,6 @@ const MEMBERS: [Claim; 5] =
     [Claim::FamilyName, Claim::Birthdate, Claim::Gender, Claim::Birthplace, Claim::Birthcountry];
 
 /// Encodes a query: the pivot identity, and no other data of the person.
-#[must_use]
 pub fn encode_query(pivot: &Identity) -> Vec<u8> {
     let Identity { given_names, family_name, birthdate, gender, birthplace, birthcountry, .. } =
         pivot;

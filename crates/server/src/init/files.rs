@@ -36,7 +36,6 @@ pub struct ApplicationRegistration {
 impl ApplicationRegistration {
     /// Creates a registration. The home page and the default redirect URI of a logout are the
     /// origin of `redirect_uri`.
-    #[must_use]
     pub fn new(
         client_id: ClientId,
         redirect_uri: String,
@@ -52,14 +51,12 @@ impl ApplicationRegistration {
     }
 
     /// Returns the application of the guide and of `examples/`, at `http://localhost:3000`.
-    #[must_use]
     pub fn example() -> Self {
         Self::new(ClientId::new("example"), "http://localhost:3000/callback".into(), None)
     }
 
     /// Returns its file. `name` is the TOML table of its names, and `secret` that which refers to
     /// its secret.
-    #[must_use]
     pub fn to_toml(&self, name: &str, secret: &str) -> String {
         let values = [
             ("{name}", name.to_owned()),

@@ -37,7 +37,6 @@ impl SourceFile {
 
     /// Returns the files that keys of the types in `file_path` name. `folder` is the configuration
     /// folder.
-    #[must_use]
     pub fn named_files(&self, folder: &Path) -> Vec<ReferencedFile> {
         let mut named = Vec::new();
         self.visit_typed_texts(|_, name, node| {
@@ -50,7 +49,6 @@ impl SourceFile {
     }
 
     /// Returns the secret files that the file and its overlay name, as written, each with its key.
-    #[must_use]
     pub fn secret_files(&self) -> Vec<(String, PathBuf)> {
         let mut named = Vec::new();
         self.visit_typed_texts(|key, text, node| {
@@ -62,7 +60,6 @@ impl SourceFile {
     }
 
     /// Returns where the certificates are that the file and its overlay name, by key.
-    #[must_use]
     pub fn certificates(&self) -> BTreeMap<String, CertificateLocation> {
         let mut named = BTreeMap::new();
         // The overlay comes last, and overrides the file.

@@ -273,7 +273,6 @@ impl SnapshotEntry {
 }
 
 /// Reads the entries of a decrypted chunk; `None` if it is malformed.
-#[must_use]
 pub fn read_entries(chunk: &[u8]) -> Option<Vec<SnapshotEntry>> {
     let (mut cursor, mut entries) = (Cursor(chunk), Vec::new());
     while !cursor.0.is_empty() {

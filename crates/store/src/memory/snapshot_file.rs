@@ -74,7 +74,6 @@ pub struct SavedSnapshot {
 
 impl SnapshotFile {
     /// Returns the snapshot file at `path`, without reading it.
-    #[must_use]
     pub fn new(path: &Path, encryption_keys: &[Secret<String>], issuer: &str) -> Self {
         Self {
             path: path.to_owned(),

@@ -14,7 +14,6 @@ pub struct FamilyMember {
 
 impl FamilyMember {
     /// Parses a member; `None` if it is malformed.
-    #[must_use]
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let (letter, rest) = bytes.split_first()?;
         let (hash, rest) = rest.split_first_chunk()?;
@@ -23,7 +22,6 @@ impl FamilyMember {
 }
 
 /// Returns the hash that stands for a family in its key and in its members' records.
-#[must_use]
 pub fn family_hash(family: &Family) -> [u8; FAMILY_HASH_BYTES] {
     digest::sha256(&[b"f", family.0.as_bytes()].concat()).first_chunk().copied().unwrap_or_default()
 }

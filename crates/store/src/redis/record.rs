@@ -64,7 +64,6 @@ pub struct RecordHeader {
 }
 
 /// Encodes the authenticated part of a header.
-#[must_use]
 pub fn authenticated_header(
     state: StoredState,
     version: RecordVersion,
@@ -81,7 +80,6 @@ pub fn authenticated_header(
 }
 
 /// Returns milliseconds, limited to what a Lua script represents exactly.
-#[must_use]
 pub fn script_millis(time: Timestamp) -> u64 {
     time.millis().min(MAX_EXACT_INTEGER)
 }
@@ -122,14 +120,12 @@ impl RecordHeader {
     }
 
     /// Encodes the authenticated part of this header.
-    #[must_use]
     pub fn authenticated_bytes(&self) -> [u8; AUTHENTICATED_BYTES] {
         authenticated_header(self.state, self.version, self.expires_at)
     }
 }
 
 /// Encodes what stands between a live record's header and its encrypted value.
-#[must_use]
 pub fn encode_families(names: &[[u8; FAMILY_HASH_BYTES]], horizon: Timestamp) -> Vec<u8> {
     let count = u8::try_from(names.len()).unwrap_or(u8::MAX);
     let mut bytes = vec![count];

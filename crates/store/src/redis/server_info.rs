@@ -127,7 +127,6 @@ impl DeploymentInfo {
     }
 
     /// Returns a one-line summary for the operator.
-    #[must_use]
     pub fn summary(&self, now: Timestamp) -> String {
         let (ahead, behind) = (self.time.since(now), now.since(self.time));
         let clock = if ahead > behind {

@@ -115,7 +115,6 @@ pub enum NodeAddress {
 
 impl NodeAddress {
     /// Parses `host:port`, `[::1]:port` or `unix:/path`.
-    #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         if let Some(path) = text.strip_prefix("unix:") {
             return Path::new(path).is_absolute().then(|| Self::Socket(path.into()));

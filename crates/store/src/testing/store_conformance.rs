@@ -27,7 +27,6 @@ pub use revocation::*;
 pub const FOREIGN_KIND: &RecordKind = &RecordKind::new("foreign", b'z', "foreign", 2048);
 
 /// Returns capacities that no test exceeds.
-#[must_use]
 pub fn ample_capacities() -> Capacities {
     let kinds = RecordKind::HUB_KINDS.iter().copied().chain([FOREIGN_KIND]);
     kinds.fold(Capacities::default(), |all, kind| all.with_records(kind, 1000))

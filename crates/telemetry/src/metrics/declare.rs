@@ -34,7 +34,6 @@ pub enum MetricType {
 
 impl MetricType {
     /// Returns the name of the type.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Counter => "counter",
@@ -46,7 +45,6 @@ impl MetricType {
 
 impl MetricDeclaration {
     /// Returns the unit, as the name of the metric implies it.
-    #[must_use]
     pub fn unit(&self) -> &'static str {
         let name = self.name.strip_suffix("_total").unwrap_or(&self.name);
         let units = [

@@ -127,7 +127,6 @@ impl Metrics {
     }
 
     /// Returns the numbers of logins that ended since the start.
-    #[must_use]
     pub fn ended_logins(&self) -> EndedLogins {
         let mut ended = EndedLogins::new();
         for metric in self.logins.by_service.0.collect().iter().flat_map(MetricFamily::get_metric) {

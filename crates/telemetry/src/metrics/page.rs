@@ -86,7 +86,6 @@ fn question_of_metric(name: &str) -> Option<&'static Question> {
 }
 
 /// Renders the Markdown page of all metrics, by question and sorted by name.
-#[must_use]
 pub fn markdown_page(declared: &[MetricDeclaration]) -> String {
     let mut sorted: Vec<&MetricDeclaration> = declared.iter().collect();
     sorted.sort_by(|a, b| a.name.cmp(&b.name));

@@ -77,7 +77,6 @@ impl Metrics {
     }
 
     /// Returns handles for one kind of record and one operation.
-    #[must_use]
     pub fn store_meter(&self, kind: &'static str, operation: &'static str) -> StoreMeter {
         if operation == "insert" {
             // Starts at 0, so that the first error raises a rate.

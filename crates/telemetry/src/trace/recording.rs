@@ -60,7 +60,6 @@ pub(super) struct ActiveSpan {
 
 impl Tracer {
     /// Creates a tracer that records the share `ratio` of logins, from 0 to 1.
-    #[must_use]
     pub fn new(
         ratio: f64,
         sampling: Sampling,

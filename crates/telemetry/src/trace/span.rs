@@ -29,13 +29,11 @@ impl Span {
     }
 
     /// Returns whether attributes of the span are recorded.
-    #[must_use]
     pub const fn is_recorded(&self) -> bool {
         self.active.is_some()
     }
 
     /// Returns the scope of this span, for a message or a task.
-    #[must_use]
     pub fn scope(&self) -> TraceScope {
         self.scope.clone()
     }
@@ -48,7 +46,6 @@ impl Span {
     }
 
     /// Returns the `traceparent` header of a call, if its peer may receive it.
-    #[must_use]
     pub fn traceparent(&self) -> Option<String> {
         let (active, recording) = (self.active.as_ref()?, self.scope.recording()?);
         let trace_id = recording.exported_trace()?;

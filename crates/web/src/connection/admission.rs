@@ -185,19 +185,16 @@ pub(super) struct Permit {
 
 impl ConnectionLimiter {
     /// Creates the limiter.
-    #[must_use]
     pub fn new(limits: ConnectionLimits, surplus: usize) -> Arc<Self> {
         Arc::new(Self { limits, surplus, state: Mutex::default() })
     }
 
     /// Returns the limits.
-    #[must_use]
     pub const fn limits(&self) -> &ConnectionLimits {
         &self.limits
     }
 
     /// Returns the number of open connections.
-    #[must_use]
     pub fn open_count(&self) -> usize {
         self.state().slots.len()
     }

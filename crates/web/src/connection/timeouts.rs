@@ -21,7 +21,6 @@ pub struct ConnectionTimeouts {
 
 impl ConnectionTimeouts {
     /// Returns the default timeouts for a request timeout of `request`.
-    #[must_use]
     pub const fn for_request_timeout(request: Duration) -> Self {
         const FIVE: Duration = Duration::from_secs(5);
         Self {

@@ -70,14 +70,12 @@ pub struct ConsentClaim {
 
 /// Returns whether pages name the claim: `sub` is a pseudonym, and `given_name_array` repeats
 /// `given_name`.
-#[must_use]
 pub(super) const fn has_label(claim: Claim) -> bool {
     !matches!(claim, Claim::Sub | Claim::GivenNameArray)
 }
 
 impl ClaimLabel {
     /// Returns the label of a claim; `None` for one that pages don't name.
-    #[must_use]
     pub fn new(claim: &ClaimName, declared: &DeclaredClaims, t: &Locale) -> Option<Self> {
         match claim {
             ClaimName::Specified(claim) => has_label(*claim).then_some((*claim).into()),

@@ -35,7 +35,6 @@ impl DemoSignIn {
     pub const WITH_CONSENT: Self = Self { level: Level::Eidas1, asks_consent: true };
 
     /// Creates a sign-in without consent.
-    #[must_use]
     pub const fn at_level(level: Level) -> Self {
         Self { level, asks_consent: false }
     }
@@ -116,7 +115,6 @@ pub struct DemoWalletError {
 
 impl DemoStart {
     /// Renders the page as HTML.
-    #[must_use]
     pub fn render(self, chrome: &PageChrome<'_>) -> String {
         let t = chrome.locale;
         render_template(&DemoStartTemplate { chrome, t, title: t.text("demo-title") })

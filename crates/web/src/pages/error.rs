@@ -186,7 +186,6 @@ impl ErrorPage {
 
 /// Returns the code that the user sees. Deceased and refused look like any other rejection by the
 /// register, so that no page reveals register data; the log has the precise code.
-#[must_use]
 pub const fn displayed_code(code: ErrorCode) -> ErrorCode {
     match code {
         ErrorCode::RegisterDeceased | ErrorCode::RegisterRefused => ErrorCode::RegisterAnswer,

@@ -87,7 +87,6 @@ pub trait PageMessages {
     }
 
     /// Returns the name of a level on the sandbox page.
-    #[must_use]
     fn sandbox_level_label(&self, level: Level) -> String {
         self.locale().text(match level {
             Level::Eidas1 => "sandbox-level-eidas1",
@@ -97,19 +96,16 @@ pub trait PageMessages {
     }
 
     /// Returns the hint beside a level on the sandbox page that is lower than requested.
-    #[must_use]
     fn sandbox_level_too_low(&self) -> String {
         self.locale().text("sandbox-level-too-low")
     }
 
     /// Returns the label of a simulated failure on the sandbox page; `none` is no failure.
-    #[must_use]
     fn sandbox_failure_label(&self, id: &str) -> String {
         self.locale().text(&format!("sandbox-failure-{id}"))
     }
 
     /// Returns the name of an authentication method of RFC 8176; `None` for another value.
-    #[must_use]
     fn method_label(&self, id: &str) -> Option<String> {
         is_known_method(id).then(|| self.locale().text(&format!("method-{id}")))
     }

@@ -17,7 +17,6 @@ pub struct DisplayedNotice {
 
 impl DisplayedNotice {
     /// Returns the notices that are in force at `now`.
-    #[must_use]
     pub fn in_force(all: &[notices::Notice], locale: &Locale, now: Timestamp) -> Vec<Self> {
         let shown = |notice: &notices::Notice| Self {
             text: locale.localize(&notice.text).into(),
@@ -28,7 +27,6 @@ impl DisplayedNotice {
     }
 
     /// Returns whether the notice is a warning.
-    #[must_use]
     pub fn is_warning(&self) -> bool {
         self.severity == NoticeSeverity::Warning
     }

@@ -28,7 +28,6 @@ pub struct OauthErrorPage {
 
 impl OauthErrorPage {
     /// Returns the page about `error`; `None` if there is none.
-    #[must_use]
     pub fn for_error(error: &str, documentation: Option<String>) -> Option<Self> {
         let (error, causes) = ERRORS.iter().find(|(known, _)| *known == error)?;
         Some(Self { error, causes, documentation })

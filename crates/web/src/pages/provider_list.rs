@@ -102,7 +102,6 @@ const MAX_UNAVAILABLE_SHOWN: usize = 6;
 const OTHERS_CATEGORY_ID: &str = "_rest";
 
 /// Returns the list of these candidates. `last_used` is ignored if it can't be chosen.
-#[must_use]
 pub fn build_provider_list(
     candidates: &[ProviderCandidate<'_>],
     headings: &[CategoryHeading<'_>],
@@ -238,7 +237,6 @@ impl ProviderCandidate<'_> {
 }
 
 /// Returns the path of a connector's logo, which can be cached forever.
-#[must_use]
 pub fn connector_logo_path(id: &str, logo: &Logo) -> String {
     format!("/assets/idp/{id}?v={}", logo.version)
 }
@@ -297,7 +295,6 @@ impl ProviderList {
     }
 
     /// Returns whether no available provider matches the query.
-    #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.total == 0
     }

@@ -104,7 +104,6 @@ impl Fragments {
     }
 
     /// Returns the HTML of a slot, in this language or in the one of every language; empty without.
-    #[must_use]
     pub fn html(&self, slot: FragmentSlot, language: &str) -> &str {
         let html = self.html.get(&slot);
         html.and_then(|html| html.get(language).or_else(|| html.get(""))).map_or("", String::as_str)

@@ -84,13 +84,11 @@ impl SupportUrlTemplate {
     }
 
     /// Returns whether the address carries the id that names a person's login to the support.
-    #[must_use]
     pub fn has_support_id(&self) -> bool {
         self.0.contains(&SupportUrlTemplatePart::Value(Placeholder::SupportId))
     }
 
     /// Returns the address with these values in place of the placeholders.
-    #[must_use]
     pub fn expand(&self, details: &SupportDetails<'_>) -> String {
         let mut address = String::new();
         for part in &self.0 {

@@ -56,13 +56,11 @@ pub struct LoadContext {
 
 impl LoadContext {
     /// Returns the newest version of the subject keys.
-    #[must_use]
     pub fn newest_subject_key(&self) -> u32 {
         self.subject_keys.keys().next_back().copied().unwrap_or(1)
     }
 
     /// Returns what a service provider's file is checked against.
-    #[must_use]
     pub fn hub_settings(&self) -> HubSettings<'_> {
         HubSettings {
             newest_subject_key: self.newest_subject_key(),
@@ -74,7 +72,6 @@ impl LoadContext {
     }
 
     /// Returns what the secrets of a file are read with.
-    #[must_use]
     pub fn secret_context(&self) -> SecretContext<'_> {
         let Self { folder, environment, secrets, .. } = self;
         SecretContext { folder, environment, secrets, owner: SecretOwner::Settings }

@@ -29,7 +29,6 @@ struct PlaceNameTable {
 
 impl PlaceNameTables {
     /// Reads the files.
-    #[must_use]
     pub fn read(paths: &[FilePath]) -> Self {
         let unread = |path: &FilePath| PlaceNameTable {
             path: path.to_path_buf(),
@@ -63,7 +62,6 @@ impl PlaceNameTables {
     }
 
     /// Returns the active tables.
-    #[must_use]
     pub fn active(&self) -> Vec<Arc<PlaceNames>> {
         self.0.iter().filter_map(|table| table.active.clone()).collect()
     }
@@ -74,7 +72,6 @@ impl PlaceNameTables {
     }
 
     /// Returns the fingerprints of the active versions, by file name.
-    #[must_use]
     pub fn digests(&self) -> Arc<FieldDigests> {
         let digest = |table: &PlaceNameTable| {
             let name = table.path.file_name().unwrap_or_default().to_string_lossy().into_owned();

@@ -19,7 +19,6 @@ impl ReloadableFiles {
     }
 
     /// Returns a digest of the active versions, for comparison with another federation.
-    #[must_use]
     pub fn digest(&self) -> ConfigDigest {
         let connector = |version: &Arc<FileVersion<Arc<ConfiguredConnector>>>| {
             let configured = &version.content;

@@ -34,7 +34,6 @@ impl CheckContext {
     /// Reads and checks one service provider's file. Other files of the folder are read for
     /// conflicts with this one; their own problems are not reported. A file of the same name in
     /// the folder is the one that this file replaces.
-    #[must_use]
     pub fn check_service_provider(
         &self,
         path: &Path,

@@ -87,7 +87,6 @@ impl DatePattern {
     /// Parses a date; returns it as `YYYY-MM-DD`. A part that the pattern lacks, or that is zero in
     /// the text, is unknown, as in `YYYY-MM-00`. `None` if the text does not match the pattern, or
     /// is not a calendar day.
-    #[must_use]
     pub fn parse_date(&self, text: &str) -> Option<String> {
         let (mut year, mut month, mut day) = (0, 0, 0);
         let mut rest = text;

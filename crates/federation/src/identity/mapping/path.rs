@@ -45,19 +45,16 @@ impl ClaimPath {
     }
 
     /// Returns the path as written.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.written
     }
 
     /// Returns the names on the path, at least one.
-    #[must_use]
     pub fn steps(&self) -> &[String] {
         &self.steps
     }
 
     /// Returns the name of the top-level claim.
-    #[must_use]
     pub fn claim(&self) -> &str {
         self.steps.first().map_or("", String::as_str)
     }
@@ -65,7 +62,6 @@ impl ClaimPath {
     /// Returns the value at the path. `null` and the empty text count as absent, as in the identity
     /// rules. A text is the item 0 of itself, so that a path into a list finds the same value where
     /// one value is sent without a list.
-    #[must_use]
     pub fn find<'c>(&self, claims: &'c Map<String, Value>) -> Option<&'c Value> {
         let (first, rest) = self.steps.split_first()?;
         let found = rest.iter().try_fold(claims.get(first)?, |value, step| match value {

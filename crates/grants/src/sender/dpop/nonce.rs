@@ -19,20 +19,17 @@ pub struct DpopNonces(HmacKey);
 
 impl DpopNonces {
     /// Derives the key of the nonces from a secret that all hubs of a federation share.
-    #[must_use]
     pub fn from_secret(secret: &[u8]) -> Self {
         Self(HmacKey::new(&digest::hmac(secret, b"passerelle dpop nonces 1")))
     }
 
     /// Returns a new nonce.
-    #[must_use]
     pub fn issue(&self, now: Timestamp) -> String {
         let time = now.seconds().to_be_bytes();
         digest::base64url(&[time.as_slice(), &self.tag(time)].concat())
     }
 
     /// Returns true if a hub issued this nonce within its lifetime.
-    #[must_use]
     pub fn accepts(&self, nonce: &str, now: Timestamp) -> bool {
         let Some(bytes) = digest::from_base64url(nonce) else { return false };
         let Some((time, tag)) = bytes.split_first_chunk::<8>() else { return false };

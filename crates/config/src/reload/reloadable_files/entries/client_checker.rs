@@ -15,7 +15,6 @@ use passerelle_settings::{Diagnostic, FileCheck, SourceFile};
 
 impl ReloadableFiles {
     /// Returns a check of service provider files with the settings of these files.
-    #[must_use]
     pub fn client_checker(&self) -> Arc<CheckClientFile> {
         let context = Arc::clone(&self.context);
         Arc::new(move |text| context.check_client_file(text))
