@@ -16,14 +16,7 @@
 //! No request waits for a disk: [`Audit::record`] queues the event. Switched off, it costs one
 //! comparison, because the event is not even built.
 
-#![cfg_attr(
-    test,
-    allow(
-        clippy::pedantic,
-        clippy::too_many_arguments,
-        reason = "tests are tables, and panic where they fail; product code is checked without them"
-    )
-)]
+#![cfg_attr(test, allow(clippy::pedantic, clippy::too_many_arguments))]
 
 pub mod chain;
 pub mod continuity;

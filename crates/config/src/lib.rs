@@ -10,14 +10,7 @@
 //! (docs/design/adr/0035). Only `server` and the commands use it. Does not know how a hub is built.
 //! Begin with [`LoadedConfig`] and [`check_context`].
 
-#![cfg_attr(
-    test,
-    allow(
-        clippy::pedantic,
-        clippy::too_many_arguments,
-        reason = "tests are tables, and panic where they fail; product code is checked without them"
-    )
-)]
+#![cfg_attr(test, allow(clippy::pedantic, clippy::too_many_arguments))]
 
 pub mod effective_settings;
 pub mod kinds;

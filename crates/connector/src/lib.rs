@@ -6,14 +6,7 @@
 //! pages. `docs/adding-a-kind.md` shows how to add a kind. Begin with [`Connector`], then
 //! [`oidc`]: other kinds have the same shape.
 
-#![cfg_attr(
-    test,
-    allow(
-        clippy::pedantic,
-        clippy::too_many_arguments,
-        reason = "tests are tables, and panic where they fail; product code is checked without them"
-    )
-)]
+#![cfg_attr(test, allow(clippy::pedantic, clippy::too_many_arguments))]
 
 mod acr_table;
 mod claim_rule;

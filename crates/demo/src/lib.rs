@@ -5,14 +5,7 @@
 //! on the high platform each step is encrypted. Nothing outlives the process. Nothing but the
 //! command depends on it. Begin with `federation.rs`, the files of each hub.
 
-#![cfg_attr(
-    test,
-    allow(
-        clippy::pedantic,
-        clippy::too_many_arguments,
-        reason = "tests are tables, and panic where they fail; product code is checked without them"
-    )
-)]
+#![cfg_attr(test, allow(clippy::pedantic, clippy::too_many_arguments))]
 
 mod connectors;
 mod data_provider;

@@ -4,14 +4,7 @@
 //! caching of fetched documents, and circuit breakers. Does not depend on what is requested, or on
 //! the recipient. Begin with [`safe_http_client`].
 
-#![cfg_attr(
-    test,
-    allow(
-        clippy::pedantic,
-        clippy::too_many_arguments,
-        reason = "tests are tables, and panic where they fail; product code is checked without them"
-    )
-)]
+#![cfg_attr(test, allow(clippy::pedantic, clippy::too_many_arguments))]
 
 mod address_rules;
 pub mod ca_bundle;

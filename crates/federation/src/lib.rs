@@ -5,14 +5,7 @@
 //! of their own. Begin with [`login`]: `(state, request, inputs) → (state, effect or answer)`, one
 //! file for each state.
 
-#![cfg_attr(
-    test,
-    allow(
-        clippy::pedantic,
-        clippy::too_many_arguments,
-        reason = "tests are tables, and panic where they fail; product code is checked without them"
-    )
-)]
+#![cfg_attr(test, allow(clippy::pedantic, clippy::too_many_arguments))]
 
 pub mod assurance;
 pub mod blocks;

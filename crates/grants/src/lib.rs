@@ -6,14 +6,7 @@
 //! login, or the implementations behind the `Store` and `Signer` traits. Begin with `code.rs`:
 //! why a code can't be used twice.
 
-#![cfg_attr(
-    test,
-    allow(
-        clippy::pedantic,
-        clippy::too_many_arguments,
-        reason = "tests are tables, and panic where they fail; product code is checked without them"
-    )
-)]
+#![cfg_attr(test, allow(clippy::pedantic, clippy::too_many_arguments))]
 
 mod access_token;
 pub mod assertion;

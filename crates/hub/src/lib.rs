@@ -13,14 +13,7 @@
 //!                                             └▶ ConnectorActor (one per IdP)        └▶ register, grants
 //! ```
 
-#![cfg_attr(
-    test,
-    allow(
-        clippy::pedantic,
-        clippy::too_many_arguments,
-        reason = "tests are tables, and panic where they fail; product code is checked without them"
-    )
-)]
+#![cfg_attr(test, allow(clippy::pedantic, clippy::too_many_arguments))]
 
 pub mod blocks;
 mod choices;

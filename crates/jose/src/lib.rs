@@ -3,14 +3,7 @@
 //! Responsible for key material and its rotation, and for the form of ID tokens and signed
 //! userinfo. Does not know who asks for a token and why, stores, or HTTP. Begin with [`keyring`].
 
-#![cfg_attr(
-    test,
-    allow(
-        clippy::pedantic,
-        clippy::too_many_arguments,
-        reason = "tests are tables, and panic where they fail; product code is checked without them"
-    )
-)]
+#![cfg_attr(test, allow(clippy::pedantic, clippy::too_many_arguments))]
 
 pub mod blocking;
 pub mod certificate_signer;

@@ -8,14 +8,7 @@
 //! result is stored under a one-time code for the connector's callback, where the login continues
 //! like any other. `auth_time` is the time of the bind, so reauthentication is always satisfied.
 
-#![cfg_attr(
-    test,
-    allow(
-        clippy::pedantic,
-        clippy::too_many_arguments,
-        reason = "tests are tables, and panic where they fail; product code is checked without them"
-    )
-)]
+#![cfg_attr(test, allow(clippy::pedantic, clippy::too_many_arguments))]
 
 mod checks;
 mod counted_attempt;

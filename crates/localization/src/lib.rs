@@ -4,14 +4,7 @@
 //! its messages. Responsible for negotiation, and for the message that a language lacks. Does not
 //! read files or know pages. Begin with [`Languages`].
 
-#![cfg_attr(
-    test,
-    allow(
-        clippy::pedantic,
-        clippy::too_many_arguments,
-        reason = "tests are tables, and panic where they fail; product code is checked without them"
-    )
-)]
+#![cfg_attr(test, allow(clippy::pedantic, clippy::too_many_arguments))]
 
 pub mod accept_language;
 mod built_in;

@@ -5,14 +5,7 @@
 //! the identity that follows (docs/wallet.md), with the pages and routes of wallets. Does not know
 //! actors or service providers. Begin with [`EXTENSION`] and [`KIND`].
 
-#![cfg_attr(
-    test,
-    allow(
-        clippy::pedantic,
-        clippy::too_many_arguments,
-        reason = "tests are tables, and panic where they fail; product code is checked without them"
-    )
-)]
+#![cfg_attr(test, allow(clippy::pedantic, clippy::too_many_arguments))]
 
 pub mod cbor;
 mod checks;

@@ -41,14 +41,7 @@
 //! | [`client_network`] | the network of a client, by which attempts are counted |
 //! | [`atomic_file`] | files that are replaced as a whole |
 
-#![cfg_attr(
-    test,
-    allow(
-        clippy::pedantic,
-        clippy::too_many_arguments,
-        reason = "tests are tables, and panic where they fail; product code is checked without them"
-    )
-)]
+#![cfg_attr(test, allow(clippy::pedantic, clippy::too_many_arguments))]
 
 pub mod acr;
 pub mod alg;

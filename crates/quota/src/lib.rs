@@ -4,14 +4,7 @@
 //! Responsible for counting, and for who is over a limit until when. Does not depend on requests or
 //! pages. Begin with [`RateLimits`]. No request waits for the store: [`counter_sync`] exchanges the counts in the background.
 
-#![cfg_attr(
-    test,
-    allow(
-        clippy::pedantic,
-        clippy::too_many_arguments,
-        reason = "tests are tables, and panic where they fail; product code is checked without them"
-    )
-)]
+#![cfg_attr(test, allow(clippy::pedantic, clippy::too_many_arguments))]
 
 pub mod counter_sync;
 mod limit_key;

@@ -3,14 +3,7 @@
 //! Responsible for how a register is queried and what its answers mean. Does not know logins or
 //! service providers. Begin with [`Register`].
 
-#![cfg_attr(
-    test,
-    allow(
-        clippy::pedantic,
-        clippy::too_many_arguments,
-        reason = "tests are tables, and panic where they fail; product code is checked without them"
-    )
-)]
+#![cfg_attr(test, allow(clippy::pedantic, clippy::too_many_arguments))]
 
 pub mod file;
 pub mod http;

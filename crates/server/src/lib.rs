@@ -4,14 +4,7 @@
 //! A [`HubServer`] holds no globals, so that a test or the demo can run several in one process. Does
 //! not know the command line or the demo. Begin with [`HubServer`].
 
-#![cfg_attr(
-    test,
-    allow(
-        clippy::pedantic,
-        clippy::too_many_arguments,
-        reason = "tests are tables, and panic where they fail; product code is checked without them"
-    )
-)]
+#![cfg_attr(test, allow(clippy::pedantic, clippy::too_many_arguments))]
 
 pub mod admin_client;
 mod admitting_hubs;

@@ -5,14 +5,7 @@
 //! Knows no file of the hub and no rule about its content: the parts bring their own. Begin with
 //! [`source_file`].
 
-#![cfg_attr(
-    test,
-    allow(
-        clippy::pedantic,
-        clippy::too_many_arguments,
-        reason = "tests are tables, and panic where they fail; product code is checked without them"
-    )
-)]
+#![cfg_attr(test, allow(clippy::pedantic, clippy::too_many_arguments))]
 
 pub mod address;
 pub mod closest_word;

@@ -5,14 +5,7 @@
 //! the adapter says. All adapters pass the same conformance suite. Does not know what a record
 //! means. Begin with [`Store`].
 
-#![cfg_attr(
-    test,
-    allow(
-        clippy::pedantic,
-        clippy::too_many_arguments,
-        reason = "tests are tables, and panic where they fail; product code is checked without them"
-    )
-)]
+#![cfg_attr(test, allow(clippy::pedantic, clippy::too_many_arguments))]
 
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;

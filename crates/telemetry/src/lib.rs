@@ -4,14 +4,7 @@
 //! route pattern. It is never a user, a session or free text, so that metrics stay few and hold no
 //! personal data. Does not depend on who reads the numbers. Begin with [`Metrics`].
 
-#![cfg_attr(
-    test,
-    allow(
-        clippy::pedantic,
-        clippy::too_many_arguments,
-        reason = "tests are tables, and panic where they fail; product code is checked without them"
-    )
-)]
+#![cfg_attr(test, allow(clippy::pedantic, clippy::too_many_arguments))]
 
 mod check_finding;
 #[cfg(feature = "otlp")]

@@ -27,14 +27,7 @@
 //! | `diagnostics` | diagnostics, on a sandbox hub (causes: `token_diagnostics`) |
 //! | `connection` | none: limits on the TCP connections |
 
-#![cfg_attr(
-    test,
-    allow(
-        clippy::pedantic,
-        clippy::too_many_arguments,
-        reason = "tests are tables, and panic where they fail; product code is checked without them"
-    )
-)]
+#![cfg_attr(test, allow(clippy::pedantic, clippy::too_many_arguments))]
 
 mod assets;
 mod authorize;
