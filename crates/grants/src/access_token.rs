@@ -61,25 +61,14 @@ pub(super) struct ValidToken {
 
 /// The access tokens that the hub issued.
 pub struct AccessTokens {
-    core: Arc<HubCore>,
-    store: Arc<dyn Store>,
-    senders: Arc<SenderVerifier>,
-    authenticator: Arc<ClientAuthenticator>,
-    signer: Arc<ResponseSigner>,
+    pub(super) core: Arc<HubCore>,
+    pub(super) store: Arc<dyn Store>,
+    pub(super) senders: Arc<SenderVerifier>,
+    pub(super) authenticator: Arc<ClientAuthenticator>,
+    pub(super) signer: Arc<ResponseSigner>,
 }
 
 impl AccessTokens {
-    /// Creates the access tokens, with the signer of what they release.
-    pub(super) const fn new(
-        core: Arc<HubCore>,
-        store: Arc<dyn Store>,
-        senders: Arc<SenderVerifier>,
-        authenticator: Arc<ClientAuthenticator>,
-        signer: Arc<ResponseSigner>,
-    ) -> Self {
-        Self { core, store, senders, authenticator, signer }
-    }
-
     /// Validates an access token. All endpoints that accept access tokens use this function.
     ///
     /// # Errors

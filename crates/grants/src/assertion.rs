@@ -98,23 +98,14 @@ impl AssertionError {
 
 /// Verifies what clients sign: assertions, and for other modules any JWS.
 pub(super) struct AssertionVerifier {
-    core: Arc<HubCore>,
-    client_keys: Arc<KeyDirectory>,
-    own_keys: Arc<ArcSwap<VerificationKeys>>,
-    used_jtis: Arc<UsedJtis>,
+    pub(super) core: Arc<HubCore>,
+    pub(super) client_keys: Arc<KeyDirectory>,
+    /// The hub's own keys, which cost the time of a verification where a client has none.
+    pub(super) own_keys: Arc<ArcSwap<VerificationKeys>>,
+    pub(super) used_jtis: Arc<UsedJtis>,
 }
 
 impl AssertionVerifier {
-    /// Creates the verifier. It spends time with the hub's `own_keys` where a client has none.
-    pub(super) const fn new(
-        core: Arc<HubCore>,
-        client_keys: Arc<KeyDirectory>,
-        own_keys: Arc<ArcSwap<VerificationKeys>>,
-        used_jtis: Arc<UsedJtis>,
-    ) -> Self {
-        Self { core, client_keys, own_keys, used_jtis }
-    }
-
     /// Authenticates the service provider that signed this assertion; `claimed` is its unverified
     /// issuer.
     ///

@@ -47,25 +47,14 @@ enum SingleUseRecord {
 
 /// Authorization requests, wherever their parameters are.
 pub struct AuthorizationRequests {
-    core: Arc<HubCore>,
-    hints: Arc<IdTokenHints>,
-    signer: Arc<ResponseSigner>,
-    objects: RequestObjects,
-    stored: StoredRequests,
+    pub(super) core: Arc<HubCore>,
+    pub(super) hints: Arc<IdTokenHints>,
+    pub(super) signer: Arc<ResponseSigner>,
+    pub(super) objects: RequestObjects,
+    pub(super) stored: StoredRequests,
 }
 
 impl AuthorizationRequests {
-    /// Creates the requests.
-    pub(super) const fn new(
-        core: Arc<HubCore>,
-        hints: Arc<IdTokenHints>,
-        signer: Arc<ResponseSigner>,
-        objects: RequestObjects,
-        stored: StoredRequests,
-    ) -> Self {
-        Self { core, hints, signer, objects, stored }
-    }
-
     /// Finds the parameters of a request at the authorization endpoint. A request that has them
     /// itself costs no store call.
     ///

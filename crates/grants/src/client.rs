@@ -75,26 +75,15 @@ impl ClientAuthError {
 
 /// Authenticates service providers and data providers.
 pub(super) struct ClientAuthenticator {
-    core: Arc<HubCore>,
-    client_keys: Arc<KeyDirectory>,
+    pub(super) core: Arc<HubCore>,
+    pub(super) client_keys: Arc<KeyDirectory>,
     /// Certificate authorities for clients with `tls_client_auth`; `None` if not configured.
-    certificate_authorities: Option<CertificateAuthorities>,
-    assertions: Arc<AssertionVerifier>,
-    failures: AuthFailureLimiter,
+    pub(super) certificate_authorities: Option<CertificateAuthorities>,
+    pub(super) assertions: Arc<AssertionVerifier>,
+    pub(super) failures: AuthFailureLimiter,
 }
 
 impl ClientAuthenticator {
-    /// Creates the authenticator.
-    pub const fn new(
-        core: Arc<HubCore>,
-        client_keys: Arc<KeyDirectory>,
-        certificate_authorities: Option<CertificateAuthorities>,
-        assertions: Arc<AssertionVerifier>,
-        failures: AuthFailureLimiter,
-    ) -> Self {
-        Self { core, client_keys, certificate_authorities, assertions, failures }
-    }
-
     /// Authenticates a service provider.
     ///
     /// # Errors

@@ -30,25 +30,14 @@ fn consented_scopes(grant: &CodeGrant) -> Vec<Scope> {
 
 /// The authorization codes.
 pub struct AuthorizationCodes {
-    core: Arc<HubCore>,
-    store: Arc<dyn Store>,
-    sessions: Arc<Sessions>,
-    subjects: Arc<SubjectDeriver>,
-    lifetimes: TokenLifetimesByRules,
+    pub(super) core: Arc<HubCore>,
+    pub(super) store: Arc<dyn Store>,
+    pub(super) sessions: Arc<Sessions>,
+    pub(super) subjects: Arc<SubjectDeriver>,
+    pub(super) lifetimes: TokenLifetimesByRules,
 }
 
 impl AuthorizationCodes {
-    /// Creates the codes, each of which is issued in a session.
-    pub(super) const fn new(
-        core: Arc<HubCore>,
-        store: Arc<dyn Store>,
-        sessions: Arc<Sessions>,
-        subjects: Arc<SubjectDeriver>,
-        lifetimes: TokenLifetimesByRules,
-    ) -> Self {
-        Self { core, store, sessions, subjects, lifetimes }
-    }
-
     /// Stores the session and the code of a finished login.
     ///
     /// The operation is idempotent: when a first attempt had an unknown outcome, a repeat with the

@@ -26,17 +26,12 @@ enum HintError {
 
 /// Verifies ID tokens that come back as hints.
 pub struct IdTokenHints {
-    core: Arc<HubCore>,
+    pub(super) core: Arc<HubCore>,
     /// The hub's own public keys, current and retired.
-    own_keys: Arc<ArcSwap<VerificationKeys>>,
+    pub(super) own_keys: Arc<ArcSwap<VerificationKeys>>,
 }
 
 impl IdTokenHints {
-    /// Creates the verifier.
-    pub(super) const fn new(core: Arc<HubCore>, own_keys: Arc<ArcSwap<VerificationKeys>>) -> Self {
-        Self { core, own_keys }
-    }
-
     /// Returns the users that a request asks for: the subject of `id_token_hint`, and the value of
     /// a requested `sub`.
     ///

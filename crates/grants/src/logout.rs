@@ -58,16 +58,11 @@ impl LogoutRequestKey<'_> {
 /// The destinations of browsers that are at an identity provider's logout, and the redirects that
 /// sent them there.
 pub struct LogoutRedirects {
-    store: Arc<dyn Store>,
-    env: Env,
+    pub(super) store: Arc<dyn Store>,
+    pub(super) env: Env,
 }
 
 impl LogoutRedirects {
-    /// Creates the redirects.
-    pub(super) const fn new(store: Arc<dyn Store>, env: Env) -> Self {
-        Self { store, env }
-    }
-
     /// Stores the destination for the browser that returns from this identity provider with
     /// `state`.
     ///

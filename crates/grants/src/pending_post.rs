@@ -36,16 +36,11 @@ impl PostedMessage<'_> {
 
 /// POST requests that wait for their GET.
 pub struct PendingPosts {
-    store: Arc<dyn Store>,
-    env: Env,
+    pub(super) store: Arc<dyn Store>,
+    pub(super) env: Env,
 }
 
 impl PendingPosts {
-    /// Creates the list.
-    pub(super) const fn new(store: Arc<dyn Store>, env: Env) -> Self {
-        Self { store, env }
-    }
-
     /// Stores parameters, and returns the ticket to retrieve them with.
     ///
     /// # Errors

@@ -87,25 +87,14 @@ impl RefreshGrant {
 
 /// The refresh tokens.
 pub struct RefreshTokens {
-    core: Arc<HubCore>,
-    store: Arc<dyn Store>,
-    tokens: Arc<TokenIssuer>,
-    senders: Arc<SenderVerifier>,
-    gate: Arc<dyn Gate>,
+    pub(super) core: Arc<HubCore>,
+    pub(super) store: Arc<dyn Store>,
+    pub(super) tokens: Arc<TokenIssuer>,
+    pub(super) senders: Arc<SenderVerifier>,
+    pub(super) gate: Arc<dyn Gate>,
 }
 
 impl RefreshTokens {
-    /// Creates the refresh tokens, with the issuer of what they are exchanged for.
-    pub(super) const fn new(
-        core: Arc<HubCore>,
-        store: Arc<dyn Store>,
-        tokens: Arc<TokenIssuer>,
-        senders: Arc<SenderVerifier>,
-        gate: Arc<dyn Gate>,
-    ) -> Self {
-        Self { core, store, tokens, senders, gate }
-    }
-
     /// Issues the refresh token of a redeemed code; `None` if the client gets none, or the user did
     /// not consent to it. `family` is that of everything issued for the code.
     pub(super) async fn issue(

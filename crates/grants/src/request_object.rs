@@ -47,21 +47,12 @@ pub(super) struct ValidRequestObject {
 
 /// Verifies request objects.
 pub(super) struct RequestObjects {
-    core: Arc<HubCore>,
-    assertions: Arc<AssertionVerifier>,
-    used_jtis: Arc<UsedJtis>,
+    pub(super) core: Arc<HubCore>,
+    pub(super) assertions: Arc<AssertionVerifier>,
+    pub(super) used_jtis: Arc<UsedJtis>,
 }
 
 impl RequestObjects {
-    /// Creates the verifier.
-    pub const fn new(
-        core: Arc<HubCore>,
-        assertions: Arc<AssertionVerifier>,
-        used_jtis: Arc<UsedJtis>,
-    ) -> Self {
-        Self { core, assertions, used_jtis }
-    }
-
     /// Validates a request object of this client. `outer` are the parameters beside it.
     ///
     /// # Errors

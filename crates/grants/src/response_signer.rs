@@ -137,21 +137,12 @@ impl Serialize for ResponseClaims<'_> {
 
 /// Signs with the keys of the hub, and encrypts with those of clients.
 pub struct ResponseSigner {
-    core: Arc<HubCore>,
-    signer: Arc<dyn Signer>,
-    client_keys: Arc<KeyDirectory>,
+    pub(super) core: Arc<HubCore>,
+    pub(super) signer: Arc<dyn Signer>,
+    pub(super) client_keys: Arc<KeyDirectory>,
 }
 
 impl ResponseSigner {
-    /// Creates the signer of responses.
-    pub(super) const fn new(
-        core: Arc<HubCore>,
-        signer: Arc<dyn Signer>,
-        client_keys: Arc<KeyDirectory>,
-    ) -> Self {
-        Self { core, signer, client_keys }
-    }
-
     /// Signs claims as a JWT, in a span of its own.
     ///
     /// # Errors

@@ -15,23 +15,13 @@ use passerelle_protocol::revocation::RevocationRequest;
 
 /// The revocation endpoint.
 pub struct RevocationEndpoint {
-    core: Arc<HubCore>,
-    authenticator: Arc<ClientAuthenticator>,
-    access_tokens: Arc<AccessTokens>,
-    refresh_tokens: Arc<RefreshTokens>,
+    pub(super) core: Arc<HubCore>,
+    pub(super) authenticator: Arc<ClientAuthenticator>,
+    pub(super) access_tokens: Arc<AccessTokens>,
+    pub(super) refresh_tokens: Arc<RefreshTokens>,
 }
 
 impl RevocationEndpoint {
-    /// Creates the endpoint.
-    pub(super) const fn new(
-        core: Arc<HubCore>,
-        authenticator: Arc<ClientAuthenticator>,
-        access_tokens: Arc<AccessTokens>,
-        refresh_tokens: Arc<RefreshTokens>,
-    ) -> Self {
-        Self { core, authenticator, access_tokens, refresh_tokens }
-    }
-
     /// Revokes an access token, or a refresh token with its grant, of the requesting service
     /// provider (RFC 7009 §2.1). Ignores tokens of other clients, with the same response.
     ///

@@ -41,21 +41,12 @@ impl ProvenSender {
 
 /// Verifies that the sender of a request has the key that it claims.
 pub struct SenderVerifier {
-    core: Arc<HubCore>,
-    used_jtis: Arc<UsedJtis>,
-    nonces: DpopNonces,
+    pub(super) core: Arc<HubCore>,
+    pub(super) used_jtis: Arc<UsedJtis>,
+    pub(super) nonces: DpopNonces,
 }
 
 impl SenderVerifier {
-    /// Creates the verifier.
-    pub(super) const fn new(
-        core: Arc<HubCore>,
-        used_jtis: Arc<UsedJtis>,
-        nonces: DpopNonces,
-    ) -> Self {
-        Self { core, used_jtis, nonces }
-    }
-
     /// Verifies a token request's proof of possession of a key. Changes nothing.
     ///
     /// # Errors

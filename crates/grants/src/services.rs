@@ -103,53 +103,65 @@ impl GrantServices {
         let failure_limits = auth_failures.limits();
         let used_jtis =
             Arc::new(UsedJtis::new(store.clone(), capacity(RecordKind::USED_JTI).records));
-        let assertions = Arc::new(AssertionVerifier::new(
-            core.clone(),
-            client_keys.clone(),
-            own_keys.clone(),
-            used_jtis.clone(),
-        ));
-        let authenticator = Arc::new(ClientAuthenticator::new(
-            core.clone(),
-            client_keys.clone(),
+        let assertions = Arc::new(AssertionVerifier {
+            core: core.clone(),
+            client_keys: client_keys.clone(),
+            own_keys: own_keys.clone(),
+            used_jtis: used_jtis.clone(),
+        });
+        let authenticator = Arc::new(ClientAuthenticator {
+            core: core.clone(),
+            client_keys: client_keys.clone(),
             certificate_authorities,
-            assertions.clone(),
-            auth_failures,
-        ));
-        let senders = Arc::new(SenderVerifier::new(core.clone(), used_jtis.clone(), dpop_nonces));
-        let hints = Arc::new(IdTokenHints::new(core.clone(), own_keys));
-        let signer = Arc::new(ResponseSigner::new(core.clone(), signer, client_keys));
-        let requests = Arc::new(AuthorizationRequests::new(
-            core.clone(),
-            hints.clone(),
-            signer.clone(),
-            RequestObjects::new(core.clone(), assertions, used_jtis.clone()),
-            StoredRequests::new(store.clone(), capacity(RecordKind::PUSHED_REQUEST)),
-        ));
+            assertions: assertions.clone(),
+            failures: auth_failures,
+        });
+        let senders = Arc::new(SenderVerifier {
+            core: core.clone(),
+            used_jtis: used_jtis.clone(),
+            nonces: dpop_nonces,
+        });
+        let hints = Arc::new(IdTokenHints { core: core.clone(), own_keys });
+        let signer = Arc::new(ResponseSigner { core: core.clone(), signer, client_keys });
+        let requests = Arc::new(AuthorizationRequests {
+            core: core.clone(),
+            hints: hints.clone(),
+            signer: signer.clone(),
+            objects: RequestObjects {
+                core: core.clone(),
+                assertions,
+                used_jtis: used_jtis.clone(),
+            },
+            stored: StoredRequests::new(store.clone(), capacity(RecordKind::PUSHED_REQUEST)),
+        });
         let subjects = Arc::new(subjects);
-        let sessions = Arc::new(Sessions::new(
-            core.clone(),
-            store.clone(),
-            subjects.clone(),
-            lifetimes.longest_code(),
-            indexes_sessions,
-        ));
-        let codes = Arc::new(AuthorizationCodes::new(
-            core.clone(),
-            store.clone(),
-            sessions.clone(),
-            subjects.clone(),
+        let sessions = Arc::new(Sessions {
+            core: core.clone(),
+            store: store.clone(),
+            subjects: subjects.clone(),
+            code_lifetime: lifetimes.longest_code(),
+            indexes_subjects: indexes_sessions,
+        });
+        let codes = Arc::new(AuthorizationCodes {
+            core: core.clone(),
+            store: store.clone(),
+            sessions: sessions.clone(),
+            subjects: subjects.clone(),
             lifetimes,
-        ));
-        let tokens =
-            Arc::new(TokenIssuer::new(core.clone(), store.clone(), signer.clone(), lifetimes));
-        let refresh_tokens = Arc::new(RefreshTokens::new(
-            core.clone(),
-            store.clone(),
-            tokens.clone(),
-            senders.clone(),
-            gate.clone(),
-        ));
+        });
+        let tokens = Arc::new(TokenIssuer {
+            core: core.clone(),
+            store: store.clone(),
+            signer: signer.clone(),
+            lifetimes,
+        });
+        let refresh_tokens = Arc::new(RefreshTokens {
+            core: core.clone(),
+            store: store.clone(),
+            tokens: tokens.clone(),
+            senders: senders.clone(),
+            gate: gate.clone(),
+        });
         let code_exchange = CodeExchange {
             core: core.clone(),
             codes: codes.clone(),
@@ -158,32 +170,35 @@ impl GrantServices {
             senders: senders.clone(),
             gate,
         };
-        let access_tokens = Arc::new(AccessTokens::new(
-            core.clone(),
-            store.clone(),
-            senders.clone(),
-            authenticator.clone(),
-            signer.clone(),
-        ));
+        let access_tokens = Arc::new(AccessTokens {
+            core: core.clone(),
+            store: store.clone(),
+            senders: senders.clone(),
+            authenticator: authenticator.clone(),
+            signer: signer.clone(),
+        });
         Self {
-            pushed_request_endpoint: PushedRequestEndpoint::new(
-                requests.clone(),
-                authenticator.clone(),
-                senders.clone(),
-            ),
-            token_endpoint: TokenEndpoint::new(
-                authenticator.clone(),
+            pushed_request_endpoint: PushedRequestEndpoint {
+                requests: requests.clone(),
+                authenticator: authenticator.clone(),
+                senders: senders.clone(),
+            },
+            token_endpoint: TokenEndpoint {
+                authenticator: authenticator.clone(),
                 code_exchange,
-                refresh_tokens.clone(),
-            ),
-            revocation_endpoint: RevocationEndpoint::new(
-                core.clone(),
+                refresh_tokens: refresh_tokens.clone(),
+            },
+            revocation_endpoint: RevocationEndpoint {
+                core: core.clone(),
                 authenticator,
-                access_tokens.clone(),
-                refresh_tokens.clone(),
-            ),
-            logout_redirects: Arc::new(LogoutRedirects::new(store.clone(), core.env.clone())),
-            pending_posts: PendingPosts::new(store.clone(), core.env.clone()),
+                access_tokens: access_tokens.clone(),
+                refresh_tokens: refresh_tokens.clone(),
+            },
+            logout_redirects: Arc::new(LogoutRedirects {
+                store: store.clone(),
+                env: core.env.clone(),
+            }),
+            pending_posts: PendingPosts { store: store.clone(), env: core.env.clone() },
             logout_notifier: Arc::new(LogoutNotifier::new(
                 core,
                 store,

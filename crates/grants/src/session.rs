@@ -50,27 +50,16 @@ impl GrantSession {
 
 /// The sessions of browsers.
 pub struct Sessions {
-    core: Arc<HubCore>,
-    store: Arc<dyn Store>,
-    subjects: Arc<SubjectDeriver>,
+    pub(super) core: Arc<HubCore>,
+    pub(super) store: Arc<dyn Store>,
+    pub(super) subjects: Arc<SubjectDeriver>,
     /// The longest that a code is valid.
-    code_lifetime: Duration,
+    pub(super) code_lifetime: Duration,
     /// Whether sessions are indexed by the `sub` of each service provider.
-    indexes_subjects: bool,
+    pub(super) indexes_subjects: bool,
 }
 
 impl Sessions {
-    /// Creates the sessions. `code_lifetime` is the longest that a code is valid.
-    pub(super) const fn new(
-        core: Arc<HubCore>,
-        store: Arc<dyn Store>,
-        subjects: Arc<SubjectDeriver>,
-        code_lifetime: Duration,
-        indexes_subjects: bool,
-    ) -> Self {
-        Self { core, store, subjects, code_lifetime, indexes_subjects }
-    }
-
     /// Returns the live session of a browser's cookie.
     ///
     /// # Errors

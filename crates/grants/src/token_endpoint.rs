@@ -11,20 +11,11 @@ use passerelle_protocol::token::{TokenGrant, TokenRequest, TokenResponse};
 /// The token endpoint.
 pub struct TokenEndpoint {
     pub(super) authenticator: Arc<ClientAuthenticator>,
-    code_exchange: CodeExchange,
-    refresh_tokens: Arc<RefreshTokens>,
+    pub(super) code_exchange: CodeExchange,
+    pub(super) refresh_tokens: Arc<RefreshTokens>,
 }
 
 impl TokenEndpoint {
-    /// Creates the endpoint.
-    pub(super) const fn new(
-        authenticator: Arc<ClientAuthenticator>,
-        code_exchange: CodeExchange,
-        refresh_tokens: Arc<RefreshTokens>,
-    ) -> Self {
-        Self { authenticator, code_exchange, refresh_tokens }
-    }
-
     /// Exchanges the grant of a request for tokens.
     ///
     /// # Errors

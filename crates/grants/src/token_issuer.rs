@@ -39,23 +39,13 @@ pub(super) struct IssuedAccessToken {
 
 /// Issues tokens.
 pub(super) struct TokenIssuer {
-    core: Arc<HubCore>,
-    store: Arc<dyn Store>,
-    signer: Arc<ResponseSigner>,
-    lifetimes: TokenLifetimesByRules,
+    pub(super) core: Arc<HubCore>,
+    pub(super) store: Arc<dyn Store>,
+    pub(super) signer: Arc<ResponseSigner>,
+    pub(super) lifetimes: TokenLifetimesByRules,
 }
 
 impl TokenIssuer {
-    /// Creates the issuer.
-    pub const fn new(
-        core: Arc<HubCore>,
-        store: Arc<dyn Store>,
-        signer: Arc<ResponseSigner>,
-        lifetimes: TokenLifetimesByRules,
-    ) -> Self {
-        Self { core, store, signer, lifetimes }
-    }
-
     /// Returns the lifetime of this client's access tokens.
     pub fn access_token_lifetime(&self, client: &ServiceProvider) -> Duration {
         let default = self.lifetimes.for_rules(client.registration.rules).access_token;

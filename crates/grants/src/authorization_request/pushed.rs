@@ -154,21 +154,12 @@ fn request_key(client_id: &ClientId, reference: &str) -> RecordKey {
 
 /// The pushed authorization request endpoint (RFC 9126 §2).
 pub struct PushedRequestEndpoint {
-    requests: Arc<AuthorizationRequests>,
-    authenticator: Arc<ClientAuthenticator>,
-    senders: Arc<SenderVerifier>,
+    pub(crate) requests: Arc<AuthorizationRequests>,
+    pub(crate) authenticator: Arc<ClientAuthenticator>,
+    pub(crate) senders: Arc<SenderVerifier>,
 }
 
 impl PushedRequestEndpoint {
-    /// Creates the endpoint, which stores what `requests` finds.
-    pub(crate) const fn new(
-        requests: Arc<AuthorizationRequests>,
-        authenticator: Arc<ClientAuthenticator>,
-        senders: Arc<SenderVerifier>,
-    ) -> Self {
-        Self { requests, authenticator, senders }
-    }
-
     /// Validates and stores a pushed request (RFC 9126 §2). `stranger` is the network of a sender
     /// that proves nothing: that of a public client.
     ///
