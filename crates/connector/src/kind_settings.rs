@@ -124,7 +124,8 @@ where
 }
 
 /// The `[kind.…]` table of a connector file, deserialized.
-#[derive(Clone)]
+#[derive(Clone, derive_more::Debug)]
+#[debug("{settings:?}")]
 pub struct ConfiguredKind {
     /// Name of the table.
     pub name: &'static str,
@@ -147,14 +148,9 @@ impl Deref for ConfiguredKind {
     }
 }
 
-impl fmt::Debug for ConfiguredKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.settings.fmt(f)
-    }
-}
-
 /// Format of a connector kind: the name of its table, and how the table is described and read.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, derive_more::Debug)]
+#[debug("{name}")]
 pub struct ConnectorKindFormat {
     /// Name of the table.
     pub name: &'static str,
@@ -179,12 +175,6 @@ impl ConnectorKindFormat {
                 None
             },
         }
-    }
-}
-
-impl fmt::Debug for ConnectorKindFormat {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name)
     }
 }
 

@@ -7,7 +7,6 @@
 pub mod testing;
 
 use std::any::Any;
-use std::fmt;
 use std::sync::Arc;
 
 use passerelle_admin::AdminEndpoint;
@@ -25,7 +24,8 @@ use passerelle_telemetry::{CheckFinding, ExtensionMetric};
 use passerelle_web::endpoint::EndpointList;
 
 /// What an optional crate adds to the hub. A program without the crate has none of it.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, derive_more::Debug)]
+#[debug("Extension({name:?})")]
 pub struct Extension {
     /// Cargo feature of the program.
     pub name: &'static str,
@@ -116,11 +116,5 @@ impl Extension {
         ErrorCode::add_extension(self.error_codes);
         passerelle_localization::add_extension(self.messages);
         EventKind::add_extension(self.audit_events);
-    }
-}
-
-impl fmt::Debug for Extension {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Extension").field(&self.name).finish()
     }
 }

@@ -34,7 +34,9 @@ pub struct ClientSecret {
 }
 
 /// Hash of a client secret with its validity.
-#[derive(Clone, PartialEq, Eq)]
+/// `Debug` omits the hash.
+#[derive(Clone, PartialEq, Eq, derive_more::Debug)]
+#[debug("DatedSecret {{ validity: {validity:?}, .. }}")]
 pub struct DatedSecret {
     /// SHA-256 of the secret.
     pub sha256: [u8; 32],
@@ -51,13 +53,6 @@ impl DatedSecret {
             .collect::<Option<Vec<_>>>()?
             .into_iter()
             .max()
-    }
-}
-
-/// Omits the hash.
-impl std::fmt::Debug for DatedSecret {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("DatedSecret").field("validity", &self.validity).finish_non_exhaustive()
     }
 }
 

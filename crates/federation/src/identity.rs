@@ -31,7 +31,8 @@ pub use source::{IdentitySource, SubjectSource};
 
 /// A validated identity. Created only by the checks of this module.
 #[serde_with::skip_serializing_none]
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, derive_more::Debug)]
+#[debug("Identity(***)")]
 pub struct Identity {
     /// Given names in order; may be empty if `family_name` is present.
     pub given_names: Vec<String>,
@@ -72,12 +73,6 @@ impl Identity {
             declared: provider.declared.clone(),
             ..self
         }
-    }
-}
-
-impl std::fmt::Debug for Identity {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Identity(***)")
     }
 }
 

@@ -12,7 +12,9 @@ use passerelle_protocol::digest;
 use passerelle_settings::ValueError;
 
 /// A checked image.
-#[derive(Clone, PartialEq, Eq)]
+/// `Debug` omits the content.
+#[derive(Clone, PartialEq, Eq, derive_more::Debug)]
+#[debug("Logo {{ media_type: {media_type:?}, version: {version:?}, .. }}")]
 pub struct Logo {
     /// `image/svg+xml` or `image/png`.
     pub media_type: &'static str,
@@ -95,14 +97,4 @@ fn read_logo(path: &Path, most: u64, too_large: ValueError) -> Result<Logo, Valu
         }
     };
     Ok(Logo::new(media_type, bytes))
-}
-
-/// Omits the content.
-impl std::fmt::Debug for Logo {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Logo")
-            .field("media_type", &self.media_type)
-            .field("version", &self.version)
-            .finish_non_exhaustive()
-    }
 }

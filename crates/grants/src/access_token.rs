@@ -25,21 +25,14 @@ use passerelle_store::Store;
 use passerelle_telemetry::trace;
 
 /// A userinfo response, by media type.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, derive_more::Debug)]
 pub enum UserinfoResponse {
     /// `application/jwt`
+    #[debug("Jwt(***)")]
     Jwt(String),
     /// `application/json`
+    #[debug("Json(***)")]
     Json(Vec<u8>),
-}
-
-impl std::fmt::Debug for UserinfoResponse {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Jwt(_) => "Jwt(***)",
-            Self::Json(_) => "Json(***)",
-        })
-    }
 }
 
 /// Unsigned userinfo, without `iss` and `aud` (OpenID Connect Core 1.0 §5.3.2).

@@ -41,17 +41,12 @@ impl From<RateLimitError> for GrantError {
 }
 
 /// Why the parameters of a request can't be used.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, derive_more::From)]
 pub enum ParameterSourceError {
+    #[from]
     Rejected(ErrorCode),
     /// The request started this login before.
     Used(InteractionHash, ErrorCode),
-}
-
-impl From<ErrorCode> for ParameterSourceError {
-    fn from(code: ErrorCode) -> Self {
-        Self::Rejected(code)
-    }
 }
 
 impl From<StoreError> for ParameterSourceError {

@@ -15,6 +15,8 @@ use passerelle_protocol::digest;
 use passerelle_protocol::json;
 
 /// A parsed key set. A key without `use` serves both purposes.
+#[derive(derive_more::Debug)]
+#[debug("ClientKeys({} for signatures)", verification.len())]
 pub struct ClientKeys {
     /// Verify the client's assertions (`private_key_jwt`).
     pub verification: VerificationKeys,
@@ -79,12 +81,6 @@ impl ClientKeys {
 fn certificate_thumbprint(jwk: &Value) -> Option<String> {
     let der = STANDARD.decode(jwk.get("x5c")?.get(0)?.as_str()?).ok()?;
     Some(digest::base64url(&digest::sha256(&der)))
-}
-
-impl std::fmt::Debug for ClientKeys {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "ClientKeys({} for signatures)", self.verification.len())
-    }
 }
 
 #[cfg(test)]

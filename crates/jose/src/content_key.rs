@@ -2,7 +2,6 @@
 //! §4.3 and §4.6). The device unwraps or agrees; the rest happens here.
 
 use std::borrow::Cow;
-use std::fmt;
 
 use josekit::JoseError;
 use josekit::jwe::{
@@ -24,7 +23,8 @@ const CONTENT_KEY_BYTES: usize = 32;
 const COORDINATE_BYTES: usize = 32;
 
 /// The content encryption key of one JWE.
-#[derive(Clone)]
+#[derive(Clone, derive_more::Debug)]
+#[debug("ContentKey(***)")]
 pub(super) struct ContentKey {
     alg: EncryptionAlg,
     key: Secret<Vec<u8>>,
@@ -102,12 +102,6 @@ fn other_info(header: &Map<String, Value>) -> Option<Vec<u8>> {
     let key_bits = u32::try_from(CONTENT_KEY_BYTES * 8).ok()?;
     info.extend(key_bits.to_be_bytes());
     Some(info)
-}
-
-impl fmt::Debug for ContentKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ContentKey(***)")
-    }
 }
 
 /// Lets josekit decrypt the content.

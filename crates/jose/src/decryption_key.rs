@@ -19,6 +19,8 @@ use passerelle_protocol::env::Timestamp;
 use passerelle_protocol::ids::Secret;
 
 /// A private key for JWEs that identity providers send.
+#[derive(derive_more::Debug)]
+#[debug("DecryptionKey({} {kid})", key_type.encryption_alg_names())]
 pub struct DecryptionKey {
     pub key_type: KeyType,
     /// RFC 7638 thumbprint (SHA-256, base64url).
@@ -165,12 +167,6 @@ pub fn generate_client_key(now: Timestamp) -> Result<(PrivateJwk, String), KeyEr
     }
     let public: Vec<&str> = key.public_jwks().collect();
     Ok((Secret::new(members), format!("{{\"keys\":[{}]}}", public.join(","))))
-}
-
-impl std::fmt::Debug for DecryptionKey {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "DecryptionKey({} {})", self.key_type.encryption_alg_names(), self.kid)
-    }
 }
 
 impl AlgorithmKey {

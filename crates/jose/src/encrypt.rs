@@ -31,6 +31,8 @@ pub struct EncryptionKeys {
 }
 
 /// A public key for one algorithm.
+#[derive(derive_more::Debug)]
+#[debug("EncryptionKey({} {kid})", alg.as_str())]
 pub struct EncryptionKey {
     pub alg: EncryptionAlg,
     pub kid: String,
@@ -244,12 +246,6 @@ fn key_ops_allow_encryption(jwk: &Map<String, Value>) -> bool {
         operation.as_str().is_some_and(|operation| serving.contains(&operation))
     };
     operations.iter().any(serves) || (operations.is_empty() && !is_rsa)
-}
-
-impl std::fmt::Debug for EncryptionKey {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "EncryptionKey({} {})", self.alg.as_str(), self.kid)
-    }
 }
 
 #[cfg(test)]

@@ -45,6 +45,8 @@ pub enum KeyError {
 }
 
 /// A parsed signing key.
+#[derive(derive_more::Debug)]
+#[debug("SigningKey({} {kid})", alg.as_str())]
 pub struct SigningKey {
     pub alg: SigningAlg,
     /// RFC 7638 thumbprint (SHA-256, base64url).
@@ -170,12 +172,6 @@ impl SigningKey {
                 Ok(device.sign(key, signing_input).await?)
             }
         }
-    }
-}
-
-impl std::fmt::Debug for SigningKey {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "SigningKey({} {})", self.alg.as_str(), self.kid)
     }
 }
 

@@ -8,15 +8,11 @@ use passerelle_connector::error::ConnectorError;
 use passerelle_protocol::env::Timestamp;
 
 /// Reason why a password was not verified.
+#[derive(derive_more::From)]
 pub(super) enum PasswordCheckError {
     RateLimited(Duration),
+    #[from]
     Connector(ConnectorError),
-}
-
-impl From<ConnectorError> for PasswordCheckError {
-    fn from(error: ConnectorError) -> Self {
-        Self::Connector(error)
-    }
 }
 
 /// Counters under which one attempt was counted.

@@ -50,7 +50,9 @@ pub struct Languages {
 }
 
 /// A language of the pages with its messages. Displays as its tag (`fr`). Cheap to clone.
-#[derive(Clone)]
+#[derive(Clone, derive_more::Debug, derive_more::Display)]
+#[display("{}", _0.tag)]
+#[debug("Locale({:?})", _0.tag)]
 pub struct Locale(Arc<Language>);
 
 struct Language {
@@ -264,18 +266,6 @@ impl PartialEq for Locale {
 }
 
 impl Eq for Locale {}
-
-impl fmt::Display for Locale {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0.tag)
-    }
-}
-
-impl fmt::Debug for Locale {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Locale").field(&self.0.tag).finish()
-    }
-}
 
 #[cfg(test)]
 mod tests;

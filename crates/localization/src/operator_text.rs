@@ -1,10 +1,10 @@
 //! Texts that an operator writes in some of the languages of the pages, such as names.
 
-use std::fmt;
 use std::ops::Deref;
 
 /// The text of a `{ fr = …, en = … }` table that a page shows.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, derive_more::Display)]
+#[display("{text}")]
 pub struct LocalizedStr<'a> {
     text: &'a str,
     language: Option<&'a str>,
@@ -18,7 +18,8 @@ impl<'a> LocalizedStr<'a> {
 }
 
 /// The same, as part of a page.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, derive_more::Display)]
+#[display("{text}")]
 pub struct OperatorText {
     text: String,
     language: Option<String>,
@@ -73,18 +74,6 @@ impl Deref for OperatorText {
 
     fn deref(&self) -> &str {
         &self.text
-    }
-}
-
-impl fmt::Display for LocalizedStr<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.text)
-    }
-}
-
-impl fmt::Display for OperatorText {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
     }
 }
 

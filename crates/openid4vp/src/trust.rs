@@ -4,7 +4,6 @@
 //! builds and validates the paths.
 
 use std::cmp::Ordering;
-use std::fmt;
 use std::sync::Arc;
 
 use openssl::asn1::Asn1OctetStringRef;
@@ -97,7 +96,8 @@ pub struct VerifiedSigner {
 }
 
 /// Certificates of authorities (or of issuers themselves) that the operator trusts.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, derive_more::Debug)]
+#[debug("TrustAnchors({})", certificates.len())]
 pub struct TrustAnchors {
     certificates: Vec<X509>,
     rules: Arc<IssuerRules>,
@@ -288,12 +288,6 @@ impl TrustAnchors {
             let path = context.chain().into_iter().flatten();
             Ok(Ok(path.map(ToOwned::to_owned).collect()))
         })
-    }
-}
-
-impl fmt::Debug for TrustAnchors {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "TrustAnchors({})", self.certificates.len())
     }
 }
 

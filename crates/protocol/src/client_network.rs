@@ -1,13 +1,13 @@
 //! Reduces a client's address to its network, so that clients are distinguished without keeping
 //! addresses. Responsible for the prefix lengths and for never printing an address.
 
-use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 
 /// The /24 (IPv4) or /48 (IPv6; RFC 6177 §2) network of a client's address.
 ///
 /// `Debug` prints no address, since an address may identify a person.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, derive_more::Debug)]
+#[debug("ClientNetwork(…)")]
 pub struct ClientNetwork([u8; 16]);
 
 impl ClientNetwork {
@@ -24,12 +24,6 @@ impl ClientNetwork {
     /// Returns the network's address, IPv4 as IPv4-mapped IPv6. It is meant only for keyed hashes.
     pub const fn octets(self) -> [u8; 16] {
         self.0
-    }
-}
-
-impl fmt::Debug for ClientNetwork {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ClientNetwork(…)")
     }
 }
 

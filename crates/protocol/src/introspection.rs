@@ -81,8 +81,10 @@ impl Serialize for Introspection<'_> {
 
 /// Members of the response for a live token. Never the token itself, an e-mail address or
 /// authentication methods.
+/// `Debug` prints no identity.
 #[serde_with::skip_serializing_none]
-#[derive(Serialize)]
+#[derive(Serialize, derive_more::Debug)]
+#[debug("ActiveToken(for {aud})")]
 pub struct ActiveToken<'a> {
     pub iss: &'a str,
     /// Pairwise identifier for the data provider.
@@ -106,13 +108,6 @@ pub struct ActiveToken<'a> {
     /// Claims of those scopes.
     #[serde(flatten)]
     pub claims: Map<String, Value>,
-}
-
-/// Prints no identity.
-impl std::fmt::Debug for ActiveToken<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "ActiveToken(for {})", self.aud)
-    }
 }
 
 /// Payload of a signed response: exactly these members (RFC 9701 §5), so that it is neither an ID

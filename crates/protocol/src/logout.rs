@@ -4,8 +4,6 @@
 //! The checks run from top to bottom; the first failure is the result, always a 400 page. Does not
 //! know HTTP libraries, how an ID token is verified, or sessions.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
 use super::authorize::append_params;
@@ -42,18 +40,13 @@ pub struct LogoutHint {
 ///
 /// Created only by [`validate_request`], so that no unproven address is redirected to (RFC 9700
 /// §4.11). It deserializes only as part of a logout record.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// `Debug` omits the state, which belongs to the service provider.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, derive_more::Debug)]
+#[debug("ProvenPostLogoutRedirect {{ uri: {uri:?}, .. }}")]
 pub struct ProvenPostLogoutRedirect {
     uri: String,
     #[serde(default, with = "crate::ids::stored_secret")]
     state: Option<Secret<String>>,
-}
-
-/// The state belongs to the service provider and is not printed.
-impl fmt::Debug for ProvenPostLogoutRedirect {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ProvenPostLogoutRedirect").field("uri", &self.uri).finish_non_exhaustive()
-    }
 }
 
 impl ProvenPostLogoutRedirect {

@@ -2,13 +2,13 @@
 //! the hub, a proxy and the service provider could disagree on which one counts (HTTP parameter
 //! pollution).
 
-use std::fmt;
-
 use super::catalogue::{ErrorCode, Param, RequiredParam};
 use super::field_value::is_media_type;
 
 /// Percent-decoded `(name, value)` pairs in request order.
-#[derive(Clone, Default, PartialEq, Eq)]
+/// `Debug` prints only the number of parameters: values are codes, secrets and hints.
+#[derive(Clone, Default, PartialEq, Eq, derive_more::Debug)]
+#[debug("Params({})", pairs.len() + unreadable.len())]
 pub struct Params {
     pairs: Vec<(String, String)>,
     /// Names of the parameters whose values can't be decoded. Such a parameter is an error where it
@@ -121,13 +121,6 @@ impl Params {
     /// Returns all readable pairs in request order.
     pub fn pairs(&self) -> &[(String, String)] {
         &self.pairs
-    }
-}
-
-/// Prints only the number of parameters: values are codes, secrets and hints.
-impl fmt::Debug for Params {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Params({})", self.pairs.len() + self.unreadable.len())
     }
 }
 

@@ -75,7 +75,8 @@ pub struct DpopHeader {
 
 /// A client certificate that a trusted proxy forwards: DER, unread. The proxy has verified that the
 /// client has its private key, and nothing else.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, derive_more::Debug)]
+#[debug("ForwardedCertificate(***)")]
 pub struct ForwardedCertificate(Vec<u8>);
 
 impl ForwardedCertificate {
@@ -162,12 +163,6 @@ impl CertificateHeaderError {
         } else {
             Self::Malformed
         }
-    }
-}
-
-impl std::fmt::Debug for ForwardedCertificate {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("ForwardedCertificate(***)")
     }
 }
 

@@ -3,21 +3,23 @@
 //! Malformed headers are ignored, never an error (§3.2.2.5: a receiver that can't parse the header
 //! starts a new trace).
 
-use std::fmt;
 use std::num::NonZero;
 
 use serde::{Deserialize, Serialize};
 
 /// Id of a trace: 16 bytes, not all zero.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, derive_more::Display)]
+#[display("{_0:032x}")]
 pub struct TraceId(pub NonZero<u128>);
 
 /// Id of a span: 8 bytes, not all zero.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, derive_more::Display)]
+#[display("{_0:016x}")]
 pub struct SpanId(pub NonZero<u64>);
 
 /// Position of a request in a trace.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, derive_more::Display)]
+#[display("00-{trace_id}-{span_id}-{:02x}", u8::from(*sampled))]
 #[serde(into = "String", try_from = "String")]
 pub struct TraceContext {
     pub trace_id: TraceId,
@@ -46,12 +48,6 @@ impl TraceContext {
     }
 }
 
-impl fmt::Display for TraceContext {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "00-{}-{}-{:02x}", self.trace_id, self.span_id, u8::from(self.sampled))
-    }
-}
-
 impl From<TraceContext> for String {
     fn from(context: TraceContext) -> Self {
         context.to_string()
@@ -62,18 +58,6 @@ impl TryFrom<String> for TraceContext {
     type Error = &'static str;
     fn try_from(text: String) -> Result<Self, Self::Error> {
         Self::parse(&text).ok_or("not a traceparent")
-    }
-}
-
-impl fmt::Display for TraceId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:032x}", self.0)
-    }
-}
-
-impl fmt::Display for SpanId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:016x}", self.0)
     }
 }
 

@@ -1,13 +1,13 @@
 //! Defines what a rate limiter counts by: an id, or the network of an address, in sixteen bytes.
 
-use std::fmt;
 use std::net::IpAddr;
 
 use passerelle_protocol::client_network::{self, ClientNetwork};
 use passerelle_protocol::digest;
 
 /// Key of a rate limiter. Its `Debug` hides it: an address is personal data.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, derive_more::Debug)]
+#[debug("LimitKey(…)")]
 pub struct LimitKey(pub(super) [u8; 16]);
 
 impl LimitKey {
@@ -25,12 +25,6 @@ impl LimitKey {
     /// hold (RFC 6177 §2).
     pub fn from_site(address: IpAddr) -> Self {
         Self(ClientNetwork::containing(address).octets())
-    }
-}
-
-impl fmt::Debug for LimitKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("LimitKey(…)")
     }
 }
 

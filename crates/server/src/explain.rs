@@ -73,12 +73,15 @@ pub enum SentLevel {
 }
 
 /// Value of `acr` in the identity provider's response.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, derive_more::Display)]
 pub enum ReturnedAcr {
     /// A value that the connector's file lists.
+    #[display("acr \"{_0}\" in the response")]
     Listed(String),
+    #[display("a response without acr")]
     Absent,
     /// Any value that it doesn't list.
+    #[display("any other acr")]
     Other,
 }
 
@@ -322,16 +325,6 @@ impl LevelFlow {
             writeln!(f, "- a session with {achieved} from this connector is {reuse}")?;
         }
         Ok(())
-    }
-}
-
-impl fmt::Display for ReturnedAcr {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Listed(value) => write!(f, "acr \"{value}\" in the response"),
-            Self::Absent => f.write_str("a response without acr"),
-            Self::Other => f.write_str("any other acr"),
-        }
     }
 }
 

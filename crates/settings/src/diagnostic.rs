@@ -68,7 +68,8 @@ impl Diagnostic {
 }
 
 /// A diagnostic of a key, before the file and line are known.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, derive_more::Display, derive_more::Error)]
+#[display("{key}: {message}; fix: {fix}")]
 pub struct FieldDiagnostic {
     /// Path of the key, within the file or within a table: `kind.oidc.issuer`, `message.fr`.
     pub key: String,
@@ -90,14 +91,6 @@ impl FieldDiagnostic {
         Self { key: format!("{table}.{}", self.key), ..self }
     }
 }
-
-impl fmt::Display for FieldDiagnostic {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}; fix: {}", self.key, self.message, self.fix)
-    }
-}
-
-impl std::error::Error for FieldDiagnostic {}
 
 /// Error of a constructor, which does not know the key of its value.
 #[derive(Clone, PartialEq, Eq, Debug)]

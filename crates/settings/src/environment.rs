@@ -4,7 +4,6 @@
 //! is a text.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
 use figment::value::{Dict, Value};
 
@@ -16,7 +15,8 @@ use super::schema_node::{SchemaNode, ValueKind};
 pub const PREFIX: &str = "PASSERELLE_";
 
 /// A snapshot of environment variables. `Debug` prints none of them, since any may be a secret.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, derive_more::Debug)]
+#[debug("Environment(***)")]
 pub struct Environment {
     variables: BTreeMap<String, String>,
     /// No secret is read; see [`Self::without_secrets`].
@@ -54,12 +54,6 @@ impl<K: Into<String>, V: Into<String>> FromIterator<(K, V)> for Environment {
     fn from_iter<I: IntoIterator<Item = (K, V)>>(variables: I) -> Self {
         let variables = variables.into_iter().map(|(name, value)| (name.into(), value.into()));
         Self { variables: variables.collect(), without_secrets: false }
-    }
-}
-
-impl fmt::Debug for Environment {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Environment(***)")
     }
 }
 

@@ -2,7 +2,6 @@
 //! values, files and secrets.
 
 use std::any::Any;
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -44,7 +43,8 @@ impl TableKind {
 }
 
 /// The checked table of a kind, with its secrets.
-#[derive(Clone)]
+#[derive(Clone, derive_more::Debug)]
+#[debug("ConfiguredTable({table:?})")]
 pub struct ConfiguredTable {
     /// The table by the name of the kind, with defaults and without secrets.
     table: Map<String, Value>,
@@ -60,12 +60,6 @@ impl ConfiguredTable {
     /// Returns the table by the name of its kind, with defaults and without secrets.
     pub fn to_table(&self) -> Map<String, Value> {
         self.table.clone()
-    }
-}
-
-impl fmt::Debug for ConfiguredTable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("ConfiguredTable").field(&self.table).finish()
     }
 }
 

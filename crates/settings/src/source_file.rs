@@ -30,7 +30,8 @@ pub use named_files::{CertificateLocation, ReferencedFile};
 use passerelle_protocol::digest;
 
 /// A parsed TOML file with the environment variables that override it.
-#[derive(Clone)]
+#[derive(Clone, derive_more::Debug)]
+#[debug("SourceFile({file:?})")]
 pub struct SourceFile {
     file: PathBuf,
     values: Dict,
@@ -41,12 +42,6 @@ pub struct SourceFile {
     schema: Arc<serde_json::Value>,
     /// SHA-256 of the text.
     hash: [u8; 32],
-}
-
-impl std::fmt::Debug for SourceFile {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("SourceFile").field(&self.file).finish()
-    }
 }
 
 impl SourceFile {

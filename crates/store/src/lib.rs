@@ -9,7 +9,6 @@
 
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -54,16 +53,11 @@ pub const KINDS: &[TableKind] = &[
 pub const DEFAULT: &dyn kind::StoreSettings = &memory::VolatileMemory;
 
 /// Key of a record. `name` is a hash wherever the plain value is a secret.
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq, Hash, derive_more::Debug)]
+#[debug("{kind:?}/…")]
 pub struct RecordKey {
     pub kind: &'static RecordKind,
     pub name: Arc<str>,
-}
-
-impl fmt::Debug for RecordKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}/…", self.kind)
-    }
 }
 
 /// Name of the records that the hub revokes together: everything issued in a session, or everything

@@ -1,11 +1,11 @@
 //! Kinds of records.
 
-use std::fmt;
-
 use super::Usage;
 
 /// Kind of a record, declared once, by the crate that stores such records. A store holds the kinds
 /// that its [`Capacities`](super::Capacities) list.
+#[derive(derive_more::Debug)]
+#[debug("{name}")]
 pub struct RecordKind {
     /// Label in metrics.
     pub name: &'static str,
@@ -129,11 +129,5 @@ impl Eq for RecordKind {}
 impl std::hash::Hash for RecordKind {
     fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
         self.letter.hash(state);
-    }
-}
-
-impl fmt::Debug for RecordKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name)
     }
 }

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use passerelle_protocol::ids::{ClientId, ConnectorId};
 
 /// A problem that a check found, and its fix.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, derive_more::Display)]
+#[display("{message}; fix: {fix}")]
 pub struct CheckFinding {
     pub message: String,
     pub fix: String,
@@ -66,11 +67,5 @@ impl CheckFinding {
     /// Returns what stays the same while the problem lasts.
     pub fn kind(&self) -> &str {
         self.kind.as_deref().unwrap_or(&self.message)
-    }
-}
-
-impl fmt::Display for CheckFinding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}; fix: {}", self.message, self.fix)
     }
 }

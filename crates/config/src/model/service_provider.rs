@@ -293,12 +293,7 @@ pub struct JwksSource {
 
 /// One public key, with the members of its JWK: kty, kid, use, alg, and crv, x, y or n, e.
 // Never printed, since it may be a private key by mistake.
-#[derive(Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Serialize, Deserialize, JsonSchema, derive_more::Debug)]
+#[debug("Jwk(***)")]
 #[serde(transparent)]
 pub struct Jwk(BTreeMap<String, serde_json::Value>);
-
-impl std::fmt::Debug for Jwk {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Jwk(***)")
-    }
-}

@@ -36,14 +36,17 @@ pub struct Changes {
 }
 
 /// How a file has changed.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, derive_more::Display)]
 #[serde(rename_all = "snake_case")]
 pub enum FileChange {
     /// The file is new.
+    #[display("new")]
     New,
     /// The file was removed.
+    #[display("removed")]
     Removed,
     /// The top-level keys that changed, without their values.
+    #[display("changed in {}", _0.join(", "))]
     Changed(Vec<String>),
 }
 
@@ -292,16 +295,6 @@ fn join_names<T: Display>(names: &[T]) -> String {
         text += &format!(" and {} more", names.len() - MAX_LISTED_NAMES);
     }
     text
-}
-
-impl Display for FileChange {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::New => f.write_str("new"),
-            Self::Removed => f.write_str("removed"),
-            Self::Changed(fields) => write!(f, "changed in {}", fields.join(", ")),
-        }
-    }
 }
 
 /// Formats the changes as one line for the log.

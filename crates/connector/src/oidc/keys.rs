@@ -1,7 +1,6 @@
 //! Fetches the key set of an identity provider (RFC 7517; OpenID Connect Core 1.0 §10.1), and
 //! provides [`PreverifiedKey`].
 
-use std::fmt;
 use std::sync::Arc;
 
 use openidconnect::core::{CoreJsonWebKeyType, CoreJsonWebKeyUse, CoreJwsSigningAlgorithm};
@@ -56,7 +55,8 @@ pub async fn fetch_keys(
 ///
 /// `openidconnect` checks a signature before the claims. A second elliptic-curve operation would
 /// add a tenth to the CPU time of a login, so this key compares the token instead.
-#[derive(Clone)]
+#[derive(Clone, derive_more::Debug)]
+#[debug("PreverifiedKey(***)")]
 pub struct PreverifiedKey {
     kid: Option<JsonWebKeyId>,
     kty: CoreJsonWebKeyType,
@@ -147,12 +147,6 @@ impl JsonWebKey for PreverifiedKey {
         } else {
             Err("not this key's algorithm".into())
         }
-    }
-}
-
-impl fmt::Debug for PreverifiedKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("PreverifiedKey(***)")
     }
 }
 

@@ -2,7 +2,6 @@
 //! §2). A login needs few of them: any other that is malformed counts as absent, and is reported.
 
 use std::collections::BTreeSet;
-use std::fmt;
 
 use serde_json::{Map, Value};
 use url::Url;
@@ -14,9 +13,10 @@ use passerelle_telemetry::printable_ascii;
 const MAX_NAMED_REPEATED: usize = 10;
 
 /// A fault of a configuration document that ends no login.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, derive_more::Display)]
 pub enum MalformedMember {
     /// A member of another type than the standards define.
+    #[display("{name} is {found}, not {shape}")]
     Type {
         name: &'static str,
         /// What the value is, never the value.
@@ -24,6 +24,7 @@ pub enum MalformedMember {
         shape: Shape,
     },
     /// Members that occur more than once, as a text.
+    #[display("{_0} repeated")]
     Repeated(String),
 }
 
@@ -49,33 +50,17 @@ impl MalformedMember {
     }
 }
 
-impl fmt::Display for MalformedMember {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Type { name, found, shape } => write!(f, "{name} is {found}, not {shape}"),
-            Self::Repeated(names) => write!(f, "{names} repeated"),
-        }
-    }
-}
-
 /// Type of a member.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, derive_more::Display)]
 pub enum Shape {
+    #[display("an absolute URL")]
     Url,
+    #[display("a list of strings")]
     List,
+    #[display("true or false")]
     Boolean,
+    #[display("an object")]
     Object,
-}
-
-impl fmt::Display for Shape {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Url => "an absolute URL",
-            Self::List => "a list of strings",
-            Self::Boolean => "true or false",
-            Self::Object => "an object",
-        })
-    }
 }
 
 impl Shape {

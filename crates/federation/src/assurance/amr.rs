@@ -4,7 +4,6 @@
 //! released. `mfa` is always the hub's own conclusion, never copied from the identity provider.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -74,37 +73,25 @@ pub struct AmrEvidence {
 }
 
 /// Origin of an `amr` value.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, derive_more::Display)]
 pub enum Provenance {
     /// Reported by the identity provider for this authentication.
+    #[display("identity provider")]
     IdentityProvider,
     /// Configured in the connector's file for every authentication.
+    #[display("static list")]
     StaticList,
     /// Derived by the hub: `mfa`, the `pop` of a key, the marker.
+    #[display("hub")]
     Hub,
 }
 
-impl fmt::Display for Provenance {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::IdentityProvider => "identity provider",
-            Self::StaticList => "static list",
-            Self::Hub => "hub",
-        })
-    }
-}
-
 /// One value of the outgoing `amr`.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, derive_more::Display)]
+#[display("{name} ({provenance})")]
 pub struct AmrValue<'a> {
     pub name: &'a str,
     pub provenance: Provenance,
-}
-
-impl fmt::Display for AmrValue<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({})", self.name, self.provenance)
-    }
 }
 
 /// Why a reported method is dropped.

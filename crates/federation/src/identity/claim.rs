@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use derive_more::{Display, From};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -110,7 +111,10 @@ impl std::fmt::Display for Claim {
 }
 
 /// The name of a claim: one of the specification's, or one that the operator declares.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[derive(
+    Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Display, From, Serialize, Deserialize,
+)]
+#[display("{}", self.as_str())]
 #[serde(untagged)]
 pub enum ClaimName {
     Specified(Claim),
@@ -132,27 +136,8 @@ impl ClaimName {
     }
 }
 
-impl From<Claim> for ClaimName {
-    fn from(claim: Claim) -> Self {
-        Self::Specified(claim)
-    }
-}
-
-impl From<Arc<str>> for ClaimName {
-    /// Wraps the name of a declared claim.
-    fn from(name: Arc<str>) -> Self {
-        Self::Declared(name)
-    }
-}
-
 impl PartialEq<Claim> for ClaimName {
     fn eq(&self, claim: &Claim) -> bool {
         matches!(self, Self::Specified(specified) if specified == claim)
-    }
-}
-
-impl std::fmt::Display for ClaimName {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.as_str())
     }
 }

@@ -40,7 +40,8 @@ const PLAIN_LETTERS: [(char, &str); 12] = [
 ];
 
 /// The six pivot fields, folded. Equal for two spellings of one user; never displayed.
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq, Hash, derive_more::Debug)]
+#[debug("Pivot(***)")]
 pub struct Pivot {
     given_names: String,
     family_name: String,
@@ -94,12 +95,6 @@ impl Pivot {
             &self.birthcountry,
         ]
         .map(String::as_bytes)
-    }
-}
-
-impl std::fmt::Debug for Pivot {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Pivot(***)")
     }
 }
 

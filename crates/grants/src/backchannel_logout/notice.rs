@@ -7,7 +7,8 @@ use passerelle_protocol::ids::{ClientId, Subject, SupportId};
 
 /// A logout token to be sent, without the values that are determined when it is sent.
 #[serde_with::skip_serializing_none]
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, derive_more::Debug)]
+#[debug("LogoutNotice {{ client_id: {client_id:?}, .. }}")]
 pub struct LogoutNotice {
     pub client_id: ClientId,
     /// The user's `sub` at this service provider.
@@ -16,12 +17,6 @@ pub struct LogoutNotice {
     pub sid: String,
     /// The latest login of the session at the service provider.
     pub support_id: Option<SupportId>,
-}
-
-impl std::fmt::Debug for LogoutNotice {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("LogoutNotice").field("client_id", &self.client_id).finish_non_exhaustive()
-    }
 }
 
 /// Returns the `sid` of a session for one service provider (OpenID Connect Back-Channel Logout 1.0

@@ -1,7 +1,6 @@
 //! Public keys that verify signatures, and which keys of a set are accepted (RFC 7517 §5).
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
 use josekit::JoseError;
 use josekit::jwk::Jwk;
@@ -28,16 +27,27 @@ pub struct VerificationKeys {
 }
 
 /// Why a key of a set can't verify signatures.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, derive_more::Display)]
 pub enum UnusableKey {
+    #[display("with published private or symmetric members, which anyone can sign with")]
     Secret,
+    #[display("for another use than signatures")]
     OtherUse,
+    #[display("of another type, curve or algorithm")]
     OtherAlgorithm,
+    #[display(
+        "RSA under 2048 or over 4096 bits, or with an exponent that is even, 1 or over 65537"
+    )]
     UnsoundRsa,
+    #[display("with key material that is not base64url without padding (RFC 7515 §2)")]
     Encoding,
+    #[display("malformed")]
     Malformed,
+    #[display("with a repeated member, of which no value counts")]
     RepeatedMember,
+    #[display("repeated")]
     Duplicate,
+    #[display("beyond the limit of usable keys per set")]
     OverLimit,
 }
 
@@ -53,26 +63,6 @@ impl UnusableKey {
             | Self::OverLimit => true,
             Self::OtherUse | Self::OtherAlgorithm | Self::Duplicate => false,
         }
-    }
-}
-
-impl fmt::Display for UnusableKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Secret => {
-                "with published private or symmetric members, which anyone can sign with"
-            }
-            Self::OtherUse => "for another use than signatures",
-            Self::OtherAlgorithm => "of another type, curve or algorithm",
-            Self::UnsoundRsa => "RSA under 2048 or over 4096 bits, or with an exponent that is even, 1 or over 65537",
-            Self::Encoding => {
-                "with key material that is not base64url without padding (RFC 7515 §2)"
-            }
-            Self::Malformed => "malformed",
-            Self::RepeatedMember => "with a repeated member, of which no value counts",
-            Self::Duplicate => "repeated",
-            Self::OverLimit => "beyond the limit of usable keys per set",
-        })
     }
 }
 

@@ -44,17 +44,12 @@ pub(super) struct DirectoryConnection {
 }
 
 /// Why a connection could not be opened.
-#[derive(PartialEq, Eq, Debug)]
+#[derive(PartialEq, Eq, Debug, derive_more::From)]
 pub(super) enum OpenError {
     /// TLS rejected the directory's certificate, with the library's message.
     RejectedCertificate(String),
+    #[from]
     Other(ConnectorError),
-}
-
-impl From<ConnectorError> for OpenError {
-    fn from(error: ConnectorError) -> Self {
-        Self::Other(error)
-    }
 }
 
 impl From<OpenError> for ConnectorError {

@@ -4,8 +4,6 @@
 //! Without a proven redirect the hub shows an error page, so that it is not an open redirector (RFC
 //! 9700 §4.11).
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
 use super::is_default;
@@ -90,13 +88,17 @@ impl ResponseMode {
 }
 
 /// An authorization response, carried by the browser.
-#[derive(Clone, PartialEq, Eq)]
+/// `Debug` prints only the kind: the response contains a code and the state.
+#[derive(Clone, PartialEq, Eq, derive_more::Debug)]
 pub enum AuthorizationResponse {
     /// 303 to this absolute URL.
+    #[debug("Redirect(***)")]
     Redirect { location: String },
     /// A page with a form that posts these fields to the registered URI. Both need HTML escaping.
+    #[debug("FormPost(***)")]
     FormPost { action: String, fields: Vec<(&'static str, String)> },
     /// To be signed first.
+    #[debug("Unsigned(***)")]
     Unsigned(UnsignedResponse),
 }
 
@@ -120,17 +122,6 @@ impl UnsignedResponse {
             let location = append_params(&self.redirect_uri, &fields);
             AuthorizationResponse::Redirect { location }
         }
-    }
-}
-
-/// Prints only the kind: the response contains a code and the state.
-impl fmt::Debug for AuthorizationResponse {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Redirect { .. } => "Redirect(***)",
-            Self::FormPost { .. } => "FormPost(***)",
-            Self::Unsigned(_) => "Unsigned(***)",
-        })
     }
 }
 

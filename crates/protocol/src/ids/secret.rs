@@ -1,7 +1,5 @@
 //! [`Secret`], which neither prints nor serializes its value and overwrites it when it is dropped.
 
-use std::fmt;
-
 use serde_json::{Map, Value};
 use zeroize::Zeroize as _;
 
@@ -57,7 +55,8 @@ const MAX_KEY_JSON_BYTES: usize = 16 * 1024;
 /// Dropping it overwrites the value's memory with zeros, including the unused capacity of a string.
 /// That is a second line of defence. It doesn't reach copies: of a string that grew before it was
 /// wrapped, of a value that a library was given, of the buffers of a socket, of a decrypted record.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, derive_more::Debug)]
+#[debug("***")]
 pub struct Secret<T: Erase>(T);
 
 impl<T: Erase> Secret<T> {
@@ -96,12 +95,6 @@ impl Secret<Map<String, Value>> {
 impl<T: Erase> Drop for Secret<T> {
     fn drop(&mut self) {
         self.0.erase();
-    }
-}
-
-impl<T: Erase> fmt::Debug for Secret<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("***")
     }
 }
 

@@ -44,18 +44,13 @@ pub enum ConsentMode {
 }
 
 /// How a page names a claim.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, derive_more::From)]
 pub enum ClaimLabel {
     /// By the page's own text.
+    #[from]
     Specified(Claim),
     /// By the label of its declaration, in the page's language.
     Declared(OperatorText),
-}
-
-impl From<Claim> for ClaimLabel {
-    fn from(claim: Claim) -> Self {
-        Self::Specified(claim)
-    }
 }
 
 /// A claim on the consent page.

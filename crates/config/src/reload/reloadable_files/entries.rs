@@ -79,7 +79,7 @@ impl LoadContext {
 }
 
 /// The scope tables: as written, and in the form that the rest of the hub uses.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct ScopesEntry {
     pub tables: ScopeTables,
     pub scopes: ScopeTable,

@@ -45,7 +45,7 @@ pub struct PendingFile {
 }
 
 /// The state of one file.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct TrackedFile<T> {
     fingerprint: FileFingerprint,
     order: ChangeOrder,
@@ -92,7 +92,7 @@ pub enum FileFingerprint {
 }
 
 /// The files of one kind.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct FileSet<T> {
     /// Schema of the files, which says which keys name other files.
     schema: Arc<serde_json::Value>,
@@ -116,31 +116,6 @@ pub enum ScanOutcome {
     Complete,
     /// A file changed while it was read. It keeps its version and must be scanned again soon.
     BeingWritten,
-}
-
-// Derived implementations would require the same traits of `T`.
-impl<T> Clone for TrackedFile<T> {
-    fn clone(&self) -> Self {
-        Self {
-            fingerprint: self.fingerprint.clone(),
-            order: self.order,
-            newest: self.newest.clone(),
-            active: self.active.clone(),
-            active_references: self.active_references.clone(),
-            rejections: self.rejections.clone(),
-            last_opened: self.last_opened,
-        }
-    }
-}
-
-impl<T> Clone for FileSet<T> {
-    fn clone(&self) -> Self {
-        Self {
-            schema: Arc::clone(&self.schema),
-            files: self.files.clone(),
-            folder_problem: self.folder_problem.clone(),
-        }
-    }
 }
 
 impl<T> FileVersion<T> {
