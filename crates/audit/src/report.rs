@@ -65,15 +65,6 @@ pub enum FindingKind {
     LastCheckpointUnreadable { seq: u64 },
 }
 
-/// Finding and its location.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct LogFinding {
-    #[serde(flatten)]
-    pub location: LineLocation,
-    #[serde(flatten)]
-    pub kind: FindingKind,
-}
-
 /// Kind of a note: worth knowing, but no modification.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -94,13 +85,13 @@ pub enum NoteKind {
     Unfinished,
 }
 
-/// Note and its location.
+/// A finding or a note, with its location.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct LogNote {
+pub struct LineReport<K> {
     #[serde(flatten)]
     pub location: LineLocation,
     #[serde(flatten)]
-    pub kind: NoteKind,
+    pub kind: K,
 }
 
 /// Number and time of a line.
@@ -126,13 +117,13 @@ pub struct VerificationReport {
     /// Lines after it that a running hub signs with its next checkpoint.
     pub awaiting_checkpoint: u64,
     pub checkpoints: u64,
-    pub findings: Vec<LogFinding>,
+    pub findings: Vec<LineReport<FindingKind>>,
     /// Last line that was read.
     #[serde(skip)]
     pub end: LineLocation,
     /// Number of findings beyond those listed.
     pub omitted_findings: u64,
-    pub notes: Vec<LogNote>,
+    pub notes: Vec<LineReport<NoteKind>>,
     /// Keys that checkpoints name but that were not given: what they sign is not proven.
     pub unknown_keys: Vec<String>,
 }
@@ -166,13 +157,13 @@ impl VerificationReport {
             to: last.seq,
             seconds: seconds.unsigned_abs(),
         };
-        self.findings.push(LogFinding { location: self.end.clone(), kind });
+        self.findings.push(LineReport { location: self.end.clone(), kind });
     }
 
     /// Returns true if a process ended without a signature over its last lines, or may have had
     /// further lines.
     pub fn has_unsigned_end(&self) -> bool {
-        let is_open = |note: &LogNote| {
+        let is_open = |note: &LineReport<NoteKind>| {
             matches!(note.kind, NoteKind::NotStopped { .. } | NoteKind::Interrupted { .. })
         };
         self.inherited_lines > 0 || self.notes.iter().any(is_open)

@@ -14,7 +14,7 @@ use super::chain::{ChainPosition, GENESIS_HASH, line_hash};
 use super::lines::for_each_line;
 use super::merkle::MerkleTree;
 use super::report::{
-    CheckpointCheck, FindingKind, LineLocation, LinePosition, LogFinding, LogNote,
+    CheckpointCheck, FindingKind, LineLocation, LinePosition, LineReport,
     MAX_SECONDS_WITHOUT_CHECKPOINT, NoteKind, VerificationReport,
 };
 pub use super::signed_checkpoint::TrustedCheckpoints;
@@ -379,14 +379,14 @@ impl<'k> Verifier<'k> {
     fn add_finding_at(&mut self, location: LineLocation, kind: FindingKind) {
         self.tree = None;
         if self.report.findings.len() < MAX_FINDINGS {
-            self.report.findings.push(LogFinding { location, kind });
+            self.report.findings.push(LineReport { location, kind });
         } else {
             self.report.omitted_findings += 1;
         }
     }
 
     fn add_note(&mut self, note: NoteKind) {
-        self.report.notes.push(LogNote { location: self.location.clone(), kind: note });
+        self.report.notes.push(LineReport { location: self.location.clone(), kind: note });
     }
 }
 
