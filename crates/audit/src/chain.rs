@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::LINE_VERSION;
 use super::event::{Event, EventKind};
-use super::merkle::{MerkleTree, to_hex};
+use super::merkle::MerkleTree;
 use passerelle_protocol::digest;
 use passerelle_protocol::env::Timestamp;
 
@@ -77,7 +77,7 @@ const fn is_zero(number: &u64) -> bool {
 impl CheckpointClaims {
     /// Returns whether the tree of the claims is `tree`.
     pub(super) fn matches_tree(&self, tree: &MerkleTree) -> bool {
-        self.tree_size == tree.size() && self.root_hash == to_hex(&tree.root())
+        self.tree_size == tree.size() && self.root_hash == hex::encode(tree.root())
     }
 }
 
@@ -119,7 +119,7 @@ impl ChainPosition {
 
 /// Returns the hash of a line, which includes its line end.
 pub fn line_hash(line: &[u8]) -> String {
-    to_hex(&digest::sha256(line))
+    hex::encode(digest::sha256(line))
 }
 
 /// Formats a time as RFC 3339, always with milliseconds, so that times sort as text.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::chain::CheckpointClaims;
 use super::lines::for_each_line;
-use super::merkle::{NodeHash, from_hex, hash_leaf, inclusion_path, root_from_path, to_hex};
+use super::merkle::{NodeHash, from_hex, hash_leaf, inclusion_path, root_from_path};
 use super::signed_checkpoint::{CheckpointError, verify_checkpoint};
 use super::verify::{LineHeader, is_beginning};
 use passerelle_jose::verify::VerificationKeys;
@@ -254,7 +254,7 @@ impl<'k> Prover<'k> {
             line,
             leaf_index: number(index),
             tree_size: number(self.leaves.len()),
-            inclusion_path: path.iter().map(to_hex).collect(),
+            inclusion_path: path.iter().map(hex::encode).collect(),
             checkpoint: jws.to_owned(),
         };
         event.verify(self.support_id.as_str(), self.keys).map(|_| event)

@@ -14,7 +14,7 @@ use tokio::sync::oneshot;
 
 use super::chain::{CHECKPOINT_TYPE, ChainPosition, CheckpointClaims};
 use super::last_checkpoint::{CheckpointStore, LastCheckpoint};
-use super::merkle::{MerkleTree, to_hex};
+use super::merkle::MerkleTree;
 use super::queue::{AuditQueue, Message, QUEUE_CAPACITY, QueueState, ThreadDeathGuard, WRITE_FIX};
 pub use super::sink::{LogEnd, Sink};
 use super::{Audit, AuditError, Event, EventKind, WhenFull};
@@ -230,7 +230,7 @@ impl Writer {
             seq,
             hash: hash.clone(),
             tree_size: self.tree.size(),
-            root_hash: to_hex(&self.tree.root()),
+            root_hash: hex::encode(self.tree.root()),
             inherited_leaves: self.inherited_leaves,
         };
         let payload = serde_json::to_vec(&checkpoint).unwrap_or_default();

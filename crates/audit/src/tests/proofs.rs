@@ -1,7 +1,7 @@
 //! Tests of proofs of single events, and of the end that no checkpoint covers.
 
 use super::*;
-use crate::merkle::{hash_leaf, to_hex};
+use crate::merkle::hash_leaf;
 use crate::proof::{EventProof, LoginProof, ProofError, Prover};
 
 const OURS: &str = "7K2M9QX4T0BC";
@@ -75,7 +75,7 @@ fn a_line_that_was_changed_in_a_proof_is_found() {
     assert_eq!(forge(&|p| p.line = p.line.replace("ours", "mine")), mismatch);
     assert_eq!(forge(&|p| p.leaf_index += 1), mismatch);
     assert_eq!(forge(&|p| p.tree_size += 1), mismatch);
-    assert_eq!(forge(&|p| p.inclusion_path[0] = to_hex(&hash_leaf(b"x"))), mismatch);
+    assert_eq!(forge(&|p| p.inclusion_path[0] = hex::encode(hash_leaf(b"x"))), mismatch);
     assert_eq!(forge(&|p| p.inclusion_path[0] = "x".to_owned()), mismatch);
     assert_eq!(forge(&|p| drop(p.inclusion_path.pop())), mismatch);
     assert_eq!(forge(&|p| p.checkpoint = proof.events[0].checkpoint.clone()), mismatch);
@@ -152,7 +152,7 @@ async fn a_line_that_only_the_next_process_signed_is_not_proven() {
         inclusion_path: crate::merkle::inclusion_path(&leaves, 1)
             .unwrap()
             .iter()
-            .map(to_hex)
+            .map(hex::encode)
             .collect(),
         checkpoint: checkpoint["jws"].as_str().unwrap().to_owned(),
     };
@@ -174,9 +174,9 @@ fn a_checkpoint_that_signs_another_tree_is_found() {
         root_hash: root,
         inherited_leaves: 0,
     };
-    assert!(claims(1, to_hex(&tree.root())).matches_tree(&tree));
-    assert!(!claims(2, to_hex(&tree.root())).matches_tree(&tree));
-    assert!(!claims(1, to_hex(&hash_leaf(b"other\n"))).matches_tree(&tree));
+    assert!(claims(1, hex::encode(tree.root())).matches_tree(&tree));
+    assert!(!claims(2, hex::encode(tree.root())).matches_tree(&tree));
+    assert!(!claims(1, hex::encode(hash_leaf(b"other\n"))).matches_tree(&tree));
 }
 
 /// A file that ends behind its last checkpoint may have been truncated there and filled up.
