@@ -20,7 +20,7 @@ mod new_key;
 mod rows;
 mod temporary_file;
 
-use std::fs;
+use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -28,15 +28,15 @@ use std::time::Duration;
 pub use self::encrypting::encrypt_keys;
 use self::file::{StoredKey, create_folder, decryption_file_name, read_keys, signing_file_name};
 pub use self::folder::{CreatedKey, KeyFileError, KeyFolder, KeyPurpose, NewDeviceKeys};
-use self::new_key::{KeySpec, add_keys};
-pub use self::rows::{KeyRow, key_rows};
+use self::new_key::{KeySpec, add_keys, check_encryption};
+pub use self::rows::{KeyRow, is_rotation_due, key_rows, rotation_due_at};
 use self::temporary_file::TemporaryFile;
 use super::decryption_key::DecryptionKey;
 use super::key_type::KeyType;
 use super::keyring::{KeyState, Keyring, KeyringError};
 use super::relying_party_keys::{PUBLICATION_DELAY, RelyingPartyKeys};
 use passerelle_protocol::alg::SigningAlg;
-use passerelle_protocol::atomic_file::parent_folder;
+use passerelle_protocol::atomic_file::{check_folder_writable, parent_folder};
 use passerelle_protocol::env::{Env, Timestamp};
 
 /// Result of a rotation.
@@ -142,18 +142,85 @@ pub fn create_keys<'a>(
 /// withdrawn, after [`PUBLICATION_DELAY`].
 ///
 /// # Errors
-/// `Waiting` while a next key is not in use yet; `NoCurrent`; errors of the files; `Unwritable`,
-/// `Generation`, `Device`, `Trial`, `Orphaned`.
+/// `Waiting` while a next key is not in use yet; `Rotating`; `NoCurrent`; errors of the files;
+/// `NoEncryption`, `Unwritable`, `Generation`, `Device`, `Trial`, `Orphaned`.
 pub fn rotate_keys<'a>(
     source: impl Into<KeyFolder<'a>>,
     env: &Env,
     lead: Duration,
 ) -> Result<KeyRotation, KeyFileError> {
-    let (source, now) = (source.into(), env.now());
-    let dir = source.folder;
-    let (tokens, upstream) =
-        (load_keyring(source.clone(), now)?, load_upstream_keys(source.clone(), now)?);
-    let rows = key_rows(&tokens, &upstream, now);
+    let source = source.into();
+    let _locked = lock_folder(source.folder)?;
+    let rows = load_rows(&source, env.now())?;
+    add_next_keys(&source, rows, env, lead)
+}
+
+/// Rotates the keys as [`rotate_keys`] if they are `period` old; returns `None` if they are not,
+/// for example because another hub has just rotated them.
+///
+/// # Errors
+/// As [`rotate_keys`], except `Waiting`.
+pub fn rotate_due_keys<'a>(
+    source: impl Into<KeyFolder<'a>>,
+    env: &Env,
+    lead: Duration,
+    period: Duration,
+) -> Result<Option<KeyRotation>, KeyFileError> {
+    let source = source.into();
+    let _locked = lock_folder(source.folder)?;
+    let rows = load_rows(&source, env.now())?;
+    if !is_rotation_due(&rows, period, env.now()) {
+        return Ok(None);
+    }
+    add_next_keys(&source, rows, env, lead).map(Some)
+}
+
+/// Checks that new keys can be written: before a device generates keys that no file would name.
+///
+/// # Errors
+/// `NoEncryption`, `Unwritable`.
+pub fn check_rotation(source: &KeyFolder<'_>) -> Result<(), KeyFileError> {
+    check_encryption(source, &next_keys(Timestamp::default(), Timestamp::default()))?;
+    for purpose in [KeyPurpose::Tokens, KeyPurpose::Assertion, KeyPurpose::Encryption] {
+        let path = purpose.folder(source.folder);
+        check_folder_writable(&path).map_err(|cause| KeyFileError::Unwritable { path, cause })?;
+    }
+    Ok(())
+}
+
+/// Locks a key folder until the value is dropped or the process ends. A file system without locks
+/// has none: there the hubs agree by their store.
+fn lock_folder(dir: &Path) -> Result<File, KeyFileError> {
+    let folder =
+        File::open(dir).map_err(|cause| KeyFileError::Folder { path: dir.into(), cause })?;
+    match folder.try_lock() {
+        Ok(()) | Err(TryLockError::Error(_)) => Ok(folder),
+        Err(TryLockError::WouldBlock) => Err(KeyFileError::Rotating { path: dir.into() }),
+    }
+}
+
+fn load_rows(source: &KeyFolder<'_>, now: Timestamp) -> Result<Vec<KeyRow>, KeyFileError> {
+    let tokens = load_keyring(source.clone(), now)?;
+    Ok(key_rows(&tokens, &load_upstream_keys(source.clone(), now)?, now))
+}
+
+/// The keys of a rotation: signing keys that sign from `signs_from`, and decryption keys.
+fn next_keys(signs_from: Timestamp, published_from: Timestamp) -> Vec<KeySpec> {
+    let signing = SIGNING_PURPOSES.into_iter().flat_map(|purpose| {
+        SigningAlg::ALL.map(|alg| KeySpec::Signing { purpose, alg, from: signs_from })
+    });
+    let decryption =
+        KeyType::ALL.map(|key_type| KeySpec::Decryption { key_type, from: published_from });
+    signing.chain(decryption).collect()
+}
+
+fn add_next_keys(
+    source: &KeyFolder<'_>,
+    rows: Vec<KeyRow>,
+    env: &Env,
+    lead: Duration,
+) -> Result<KeyRotation, KeyFileError> {
+    let (dir, now) = (source.folder, env.now());
     if let Some(KeyRow { purpose, kid, until, .. }) =
         rows.iter().find(|row| row.state == KeyState::Next)
     {
@@ -161,14 +228,10 @@ pub fn rotate_keys<'a>(
         let seconds = u64::try_from(seconds).unwrap_or(u64::MAX);
         return Err(KeyFileError::Waiting { path: purpose.folder(dir), kid: kid.clone(), seconds });
     }
+    check_rotation(source)?;
     // Rounded up to a whole second: a key never signs early.
     let from = Timestamp::from_seconds((now + lead + Duration::from_millis(999)).seconds());
-    let signing = SIGNING_PURPOSES
-        .into_iter()
-        .flat_map(|purpose| SigningAlg::ALL.map(|alg| KeySpec::Signing { purpose, alg, from }));
-    let decryption = KeyType::ALL
-        .map(|key_type| KeySpec::Decryption { key_type, from: now + PUBLICATION_DELAY });
-    let added = add_keys(&source, &signing.chain(decryption).collect::<Vec<_>>(), env)?;
+    let added = add_keys(source, &next_keys(from, now + PUBLICATION_DELAY), env)?;
     let (mut removed, mut not_removed) = (Vec::new(), Vec::new());
     for row in rows {
         if let (KeyState::Retired { .. }, Some(until)) = (row.state, row.until)

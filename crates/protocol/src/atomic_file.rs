@@ -23,6 +23,14 @@ pub fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
     sync_folder(folder)
 }
 
+/// Checks that this process can create files in a folder: it creates one and removes it.
+///
+/// # Errors
+/// Returns an error if it can't.
+pub fn check_folder_writable(folder: &Path) -> io::Result<()> {
+    tempfile::Builder::new().prefix(".new-").tempfile_in(folder).map(drop)
+}
+
 /// Creates a folder, and those above it, for this user alone (mode 0700). An existing one stays as
 /// it is.
 ///
@@ -87,6 +95,16 @@ mod tests {
             assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
         }
         assert_eq!(fs::read_to_string(&file).unwrap(), "planted");
+    }
+
+    /// `/proc/sys` takes no files, not even from root.
+    #[test]
+    fn a_folder_is_writable_if_a_file_can_be_created_and_it_stays_as_it_was() {
+        let folder = tempfile::tempdir().unwrap();
+        check_folder_writable(folder.path()).unwrap();
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+        check_folder_writable(Path::new("/proc/sys")).unwrap_err();
+        check_folder_writable(&folder.path().join("absent")).unwrap_err();
     }
 
     #[test]

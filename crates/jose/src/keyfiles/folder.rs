@@ -46,6 +46,8 @@ pub enum KeyFileError {
     Exists { path: PathBuf },
     #[error("{path}: the key {kid} is not in use yet; rotate again in {seconds} s")]
     Waiting { path: PathBuf, kid: String, seconds: u64 },
+    #[error("{path}: these keys are being rotated; see the result by `passerelle keys list`")]
+    Rotating { path: PathBuf },
     #[error(
         "{path}: can't be written ({cause}); check that the user that runs this command owns the folder"
     )]

@@ -152,6 +152,23 @@ pub(super) fn add_keys(
     })
 }
 
+/// Checks that no new key would be in a file that is not encrypted, if such files are refused.
+///
+/// # Errors
+/// `NoEncryption`.
+pub(super) fn check_encryption(
+    source: &KeyFolder<'_>,
+    specs: &[KeySpec],
+) -> Result<(), KeyFileError> {
+    let is_in_file =
+        |spec: &KeySpec| source.generator(spec.purpose(), spec.usage(), spec.key_type()).is_none();
+    let is_encrypted = source.passphrase.is_some();
+    if source.refuses_plain_keys && !is_encrypted && specs.iter().any(is_in_file) {
+        return Err(KeyFileError::NoEncryption { path: source.folder.into() });
+    }
+    Ok(())
+}
+
 /// Generates keys, and adds those in a device to `uris`, also if a later one fails.
 fn generate_keys(
     source: &KeyFolder<'_>,
@@ -160,12 +177,7 @@ fn generate_keys(
     uris: &mut Vec<DeviceKeyUri>,
 ) -> Result<Vec<(CreatedKey, NewKeyFile)>, KeyFileError> {
     let created = env.now();
-    let is_in_file =
-        |spec: &KeySpec| source.generator(spec.purpose(), spec.usage(), spec.key_type()).is_none();
-    let is_encrypted = source.passphrase.is_some();
-    if source.refuses_plain_keys && !is_encrypted && specs.iter().any(is_in_file) {
-        return Err(KeyFileError::NoEncryption { path: source.folder.into() });
-    }
+    check_encryption(source, specs)?;
     let generate =
         |spec: &KeySpec| match source.generator(spec.purpose(), spec.usage(), spec.key_type()) {
             Some(generator) => spec.generate_in_device(generator, source, env, uris),

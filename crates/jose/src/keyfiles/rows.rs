@@ -1,5 +1,8 @@
 //! Defines the row of each key in `passerelle keys list`.
 
+use std::collections::BTreeMap;
+use std::time::Duration;
+
 use super::folder::KeyPurpose;
 use crate::key_device::KeyLocation;
 use crate::keyring::{KeyState, Keyring, RETIRED_KEY_LIFETIME};
@@ -74,4 +77,24 @@ pub fn key_rows(tokens: &Keyring, upstream: &RelyingPartyKeys, now: Timestamp) -
     rows.extend(signing(KeyPurpose::Assertion, upstream.assertion()));
     rows.extend(decryption);
     rows
+}
+
+/// Returns when the keys are `period` old, counted for each kind of key from its newest one; `None`
+/// without keys.
+#[must_use]
+pub fn rotation_due_at(rows: &[KeyRow], period: Duration) -> Option<Timestamp> {
+    let mut newest = BTreeMap::new();
+    for row in rows.iter().filter(|row| !matches!(row.state, KeyState::Retired { .. })) {
+        let since = newest.entry((row.purpose, row.alg)).or_insert(row.since);
+        *since = row.since.max(*since);
+    }
+    newest.into_values().min().map(|since| since + period)
+}
+
+/// Returns whether the keys are to be rotated every `period`, and now. A next key that is not in
+/// use yet delays it.
+#[must_use]
+pub fn is_rotation_due(rows: &[KeyRow], period: Duration, now: Timestamp) -> bool {
+    rows.iter().all(|row| row.state != KeyState::Next)
+        && rotation_due_at(rows, period).is_some_and(|due_at| due_at <= now)
 }

@@ -17,6 +17,7 @@ use passerelle_protocol::ids::Secret;
 use passerelle_protocol::testing::env::{ManualClock, SeededEntropy};
 
 mod interrupted;
+mod schedule;
 
 struct Folder {
     _root: tempfile::TempDir,
