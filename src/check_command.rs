@@ -101,6 +101,7 @@ pub fn check_config(folder: &Path, options: CheckOptions) -> CommandResult {
         loaded.warnings.extend(passerelle_server::check::page_link_warnings(loaded));
         if !without_secrets {
             loaded.warnings.extend(passerelle_server::check::plaintext_keys_warning(loaded));
+            loaded.warnings.extend(passerelle_server::check::key_rotation_warning(loaded));
         }
     }
     let start_errors: Vec<String> = match &loaded {

@@ -19,7 +19,7 @@ use passerelle_config::LoadedConfig;
 use passerelle_config::check_context::CheckContext;
 use passerelle_federation::identity::IdentitySource;
 use passerelle_grants::client_keys::{KeyDirectory, KeyFetchError};
-use passerelle_jose::keyfiles;
+use passerelle_jose::keyfiles::{self, KeyFolder};
 use passerelle_protocol::env::Env;
 use passerelle_protocol::ids::ClientId;
 use passerelle_settings::{Diagnostic, Environment, address};
@@ -76,6 +76,29 @@ pub fn plaintext_keys_warning(loaded: &LoadedConfig) -> Option<Diagnostic> {
         message: format!("holds {plaintext} private keys in files that are not encrypted"),
         fix: fix.to_owned(),
     })
+}
+
+/// Returns a warning if a hub in production does not rotate its keys by schedule although it can
+/// write them, or if it is to rotate them and can't.
+pub fn key_rotation_warning(loaded: &LoadedConfig) -> Option<Diagnostic> {
+    let is_production = !loaded.settings.sandbox && !address::is_loopback(&loaded.base_url);
+    let is_scheduled = loaded.settings.rotate_keys_every_days.is_some();
+    let writable = keyfiles::check_rotation(&KeyFolder::from(&loaded.settings.keys));
+    let (message, fix) = match writable {
+        Ok(()) if is_production && !is_scheduled => (
+            "is not set: keys change only when an operator runs `passerelle keys rotate`"
+                .to_owned(),
+            "write rotate_keys_every_days = 90; hubs that share a store must share the key folder (docs/secrets.md)",
+        ),
+        Err(error) if is_scheduled => (
+            format!("is set, and this user can't write new keys: {error}"),
+            "run this command as the hub's user; if the folder is a read-only mount, remove the key (docs/secrets.md)",
+        ),
+        Ok(()) | Err(_) => return None,
+    };
+    let fix = fix.to_owned();
+    let (file, key) = ("passerelle.toml".to_owned(), "rotate_keys_every_days".to_owned());
+    Some(Diagnostic { file, line: None, key, message, fix })
 }
 
 /// Returns a warning for each way to help that the pages of a public hub lack. A person who can't

@@ -13,6 +13,7 @@ use super::from_settings::{
     auth_failure_limits, grant_lifetimes, identity_rules, identity_source, login_capacity,
     login_limits, longest_signature,
 };
+use super::key_rotation::{KeyRotationSchedule, KeyRotationSettings};
 use super::keys::SharedKeys;
 use super::kinds::KINDS;
 use super::operations::LocalHubOperations;
@@ -106,9 +107,31 @@ impl HubParts<'_> {
             core: Arc::clone(&self.core),
             client_keys: Arc::clone(&self.client_keys),
             keys: self.keys.clone(),
+            key_rotation_period: self.settings().key_rotation_period(),
             live_logins: Arc::clone(&self.live_logins),
         };
         metrics_sampler::start_sampling(self.loaded, sources);
+    }
+
+    /// Starts the rotation of keys by schedule, if it is configured.
+    pub fn start_key_rotation(&self, connectors: &Connectors) {
+        let settings = self.settings();
+        let Some(period) = settings.key_rotation_period() else { return };
+        let connectors = connectors.clone();
+        let rotation = KeyRotationSettings {
+            key_folder: settings.keys.clone(),
+            period,
+            signing_key_lead: settings.lifetimes.signing_key_lead(),
+            node: self.node(),
+        };
+        let is_clock_wrong = move || connectors.common_clock_skew().is_some();
+        let (keys, env) = (self.keys.clone(), &self.core.env);
+        let schedule = KeyRotationSchedule::new(rotation, keys, &self.store, env, is_clock_wrong);
+        actix::spawn(schedule.run());
+    }
+
+    fn node(&self) -> String {
+        self.settings().audit.node.clone().unwrap_or_else(audit_log::host_name)
     }
 
     /// Starts the loop that reloads the configuration files.
@@ -341,7 +364,7 @@ impl HubParts<'_> {
             store_usage: Box::new(move || readiness::store_usage_rows(store.as_ref(), &capacities)),
             live_logins: metrics_sampler::live_login_reader(live_logins, Arc::clone(&self.core)),
             extension_tables: self.extension_tables(),
-            node: audit.node.clone().unwrap_or_else(audit_log::host_name),
+            node: self.node(),
             instance: self.core.env.entropy().token(),
             audit_log: (audit.sink == AuditSink::File).then(|| audit.path.clone()),
             audit_searches: Arc::default(),

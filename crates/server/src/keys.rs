@@ -62,6 +62,8 @@ pub(super) struct SharedKeys {
     pub upstream: Arc<ArcSwap<RelyingPartyKeys>>,
     /// Why the last reading of the folder failed.
     last_error: Arc<ArcSwapOption<CheckFinding>>,
+    /// Why keys that are due were not rotated by schedule.
+    pub rotation_error: Arc<ArcSwapOption<CheckFinding>>,
     /// Requests an immediate reload; `None` for fixed keys.
     reload_sender: Option<mpsc::Sender<oneshot::Sender<()>>>,
     /// Hold the private keys that are not in the folder.
@@ -75,7 +77,7 @@ impl SharedKeys {
         self.last_error.load_full().map(|finding| CheckFinding::clone(&finding))
     }
 
-    fn rows(&self, now: Timestamp) -> Vec<KeyRow> {
+    pub fn rows(&self, now: Timestamp) -> Vec<KeyRow> {
         keyfiles::key_rows(&self.ring.load(), &self.upstream.load(), now)
     }
 
@@ -133,6 +135,7 @@ pub(super) fn load_keys(
         own: Arc::new(ArcSwap::from_pointee(own)),
         upstream: Arc::new(ArcSwap::from_pointee(upstream)),
         last_error: Arc::default(),
+        rotation_error: Arc::default(),
         reload_sender,
         devices,
         env: env.clone(),

@@ -20,6 +20,7 @@ mod hub_core;
 mod hub_parts;
 pub mod init;
 pub mod key_device;
+mod key_rotation;
 mod keys;
 mod kinds;
 pub mod local_health;
@@ -171,6 +172,7 @@ impl HubServer {
         let grants = parts.grants(&connectors, prepared.subject_keys);
         let (refresh_tokens, used_jtis) =
             (Arc::clone(&grants.refresh_tokens), Arc::clone(&grants.used_jtis));
+        parts.start_key_rotation(&connectors);
         let hub = parts.hub(connectors, grants, opened.counters);
         passerelle_admin::report_blocks(&hub);
         let readiness = parts.readiness(&hub, reload.clone(), opened.check, process_findings);

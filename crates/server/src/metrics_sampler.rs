@@ -89,6 +89,8 @@ pub(super) struct MetricSources {
     pub core: Arc<HubCore>,
     pub client_keys: Arc<KeyDirectory>,
     pub keys: SharedKeys,
+    /// Age at which keys are rotated by schedule.
+    pub key_rotation_period: Option<Duration>,
     pub live_logins: Arc<LiveLoginCounter>,
 }
 
@@ -165,7 +167,11 @@ impl MetricSources {
         metrics
             .set_client_secret_expiry(last_secret_ends(&self.core.federation.load()).into_iter());
         metrics.clear_active_keys();
-        let rows = keyfiles::key_rows(&self.keys.ring.load(), &self.keys.upstream.load(), now);
+        let rows = self.keys.rows(now);
+        let period = self.key_rotation_period;
+        if let Some(at) = period.and_then(|period| keyfiles::rotation_due_at(&rows, period)) {
+            metrics.set_key_rotation_due(at);
+        }
         for row in rows.iter().filter(|row| row.state == KeyState::Current) {
             let labels = [row.purpose.as_str(), row.alg, row.location.as_str()];
             metrics.set_active_key(labels, row.since);

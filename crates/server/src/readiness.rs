@@ -138,7 +138,8 @@ pub(super) fn build_readiness(sources: ReadinessSources) -> Readiness {
             let (ring, now) = (keys.ring.load(), key_env.now());
             let old_keys = find_old_keys(&ring, now);
             let devices = keys.devices.device_findings(&ring, now);
-            keys.finding().into_iter().chain(devices).chain(old_keys).collect()
+            let rotation = keys.rotation_error.load_full().map(|error| CheckFinding::clone(&error));
+            keys.finding().into_iter().chain(rotation).chain(devices).chain(old_keys).collect()
         })
         .with_check("config", move || config.not_ready_reason())
         .with_degradation_check("config", move || {

@@ -26,7 +26,8 @@ const LOGIN_PAGE_CODE_USAGE: Usage = Usage { records: 50_000, bytes: 128 << 20 }
 /// Records of the kind `BLOCKS`: the operators' blocks and the audit checkpoints. The margin is for
 /// records that are written again after a failover.
 const MAX_BLOCK_RECORDS: usize = 100;
-/// Records of the elected prober. The margin is the same.
+/// Records that name a hub: the prober, one that admits logins, the one that rotates keys. The margin
+/// is the same.
 const MAX_PROBE_RECORDS: usize = 100;
 /// Records of a registration: the one in use, and those that a change or a crash has left.
 const RECORDS_PER_REGISTRATION: usize = 4;

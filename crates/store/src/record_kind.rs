@@ -64,7 +64,8 @@ impl RecordKind {
     /// Operator blocks and the last checkpoint of each audit log, one record each.
     pub const BLOCKS: &'static Self =
         &Self::new("blocks", b'b', "blocks", 1 << 20).with_retention(RecordRetention::HubState);
-    /// The hub that probes the identity providers, and its results: one record.
+    /// Which hub does what for all: the one that probes the identity providers, with its results; one
+    /// that admits logins; the one that rotates the keys.
     pub const PROBES: &'static Self =
         &Self::new("probes", b'h', "probes", 64 << 10).with_retention(RecordRetention::HubState);
     /// A grant whose access tokens a refresh token renews.

@@ -95,6 +95,7 @@ label = { fr = "Groupes", en = "Groups" }
             "keys",
             "plain_key_files",
             "pkcs11.",
+            "rotate_keys_every_days",
             "secrets.",
             "vault_transit.",
         ],

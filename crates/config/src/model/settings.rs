@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -106,6 +107,11 @@ pub struct Settings {
     /// Folder of keys, written by `passerelle keys`.
     #[serde(default = "defaults::keys")]
     pub keys: PathBuf,
+    /// Days after which the hub itself creates the next keys, as `passerelle keys rotate` does. Hubs
+    /// that share a store must share the folder of keys; one of them rotates. Default: never.
+    #[serde(default)]
+    #[schemars(range(min = 1, max = 365))]
+    pub rotate_keys_every_days: Option<u64>,
     /// Passphrase that encrypts private keys in the folder of keys. Default: they are not encrypted.
     #[serde(default)]
     pub key_passphrase: Option<SecretRef>,
@@ -186,6 +192,11 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// Returns the age at which the hub rotates its keys.
+    pub fn key_rotation_period(&self) -> Option<Duration> {
+        self.rotate_keys_every_days.map(|days| Duration::from_secs(days * 86_400))
+    }
+
     /// Returns what the hub demands of all authorization requests.
     pub const fn request_policy(&self) -> RequestPolicy {
         RequestPolicy { pushed: self.pushed_authorization_requests, profile: self.profile }

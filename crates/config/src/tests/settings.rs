@@ -178,6 +178,27 @@ fn each_bad_setting_is_named_with_its_fix() {
         (
             file,
             "identity_source",
+            "rotate_keys_every_days = 0\nidentity_source",
+            "rotate_keys_every_days",
+            "from 1 to 365",
+        ),
+        (
+            file,
+            "identity_source",
+            "rotate_keys_every_days = 90\nlifetimes.signing_key_lead_seconds = 599\nidentity_source",
+            "lifetimes.signing_key_lead_seconds",
+            "write 1200",
+        ),
+        (
+            file,
+            "identity_source",
+            "rotate_keys_every_days = 90\nplain_key_files = \"refused\"\nvault_transit = { address = \"https://vault.example.org\", token = { env = \"SUBJECT_KEY\" } }\nidentity_source",
+            "rotate_keys_every_days",
+            "set key_passphrase, or let devices",
+        ),
+        (
+            file,
+            "identity_source",
             "lifetimes.code_seconds = -1\nidentity_source",
             "lifetimes.code_seconds",
             "a whole number",

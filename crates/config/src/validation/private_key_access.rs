@@ -52,7 +52,27 @@ pub(super) fn check_private_keys(
         let fix = "set key_passphrase, add [pkcs11] or [vault_transit], or remove plain_key_files";
         check.report("plain_key_files", message, fix);
     }
+    let is_scheduled = settings.rotate_keys_every_days.is_some();
+    if plain_key_files == PlainKeyFiles::Refused
+        && is_scheduled
+        && settings.key_passphrase.is_none()
+        && !pkcs11.as_ref().is_some_and(|token| generates_all(token, vault_transit.as_ref()))
+    {
+        let message = "is set, and new keys would be in files that are not encrypted, which plain_key_files refuses";
+        let fix = "set key_passphrase, or let devices generate every key by new_keys";
+        check.report("rotate_keys_every_days", message, fix);
+    }
     PrivateKeyAccess { passphrase, pkcs11, vault_transit, plain_key_files }
+}
+
+/// Returns whether no new key is in a file. A Vault server has no keys for ECDH-ES.
+fn generates_all(token: &Pkcs11Access, engine: Option<&VaultTransitAccess>) -> bool {
+    let in_engine = |purpose| engine.is_some_and(|engine| engine.new_keys.contains(&purpose));
+    token.new_keys.contains(&DeviceKeyPurpose::Encryption)
+        && (token.new_keys.contains(&DeviceKeyPurpose::Tokens)
+            || in_engine(TransitKeyPurpose::Tokens))
+        && (token.new_keys.contains(&DeviceKeyPurpose::Assertion)
+            || in_engine(TransitKeyPurpose::Assertion))
 }
 
 /// Reads the passphrase of key files.

@@ -22,6 +22,7 @@ use passerelle_federation::assurance::amr;
 use passerelle_federation::identity::{IdentitySource, SubjectSource};
 use passerelle_federation::localized_text::{self, MAX_NAME_CHARS};
 use passerelle_grants::lifetimes::Lifetimes;
+use passerelle_jose::keyring::JWKS_MAX_AGE;
 use passerelle_protocol::acr::Platform;
 use passerelle_protocol::ids::Secret;
 use passerelle_settings::address::{self, PlainHttp, is_exposed};
@@ -272,6 +273,10 @@ fn check_lifetimes(check: &mut FileCheck<'_>, settings: &Settings) {
     if life.session_idle(platform) > life.session(platform) {
         let fix = "make it at most lifetimes.session_seconds";
         check.report("lifetimes.session_idle_seconds", "is longer than the session", fix);
+    }
+    if settings.rotate_keys_every_days.is_some() && life.signing_key_lead() < JWKS_MAX_AGE {
+        let message = "is shorter than service providers cache the key set, and rotate_keys_every_days is set: logins would fail after each rotation";
+        check.report("lifetimes.signing_key_lead_seconds", message, "write 1200");
     }
 }
 

@@ -81,7 +81,6 @@ pub fn key_rows(tokens: &Keyring, upstream: &RelyingPartyKeys, now: Timestamp) -
 
 /// Returns when the keys are `period` old, counted for each kind of key from its newest one; `None`
 /// without keys.
-#[must_use]
 pub fn rotation_due_at(rows: &[KeyRow], period: Duration) -> Option<Timestamp> {
     let mut newest = BTreeMap::new();
     for row in rows.iter().filter(|row| !matches!(row.state, KeyState::Retired { .. })) {
@@ -93,7 +92,6 @@ pub fn rotation_due_at(rows: &[KeyRow], period: Duration) -> Option<Timestamp> {
 
 /// Returns whether the keys are to be rotated every `period`, and now. A next key that is not in
 /// use yet delays it.
-#[must_use]
 pub fn is_rotation_due(rows: &[KeyRow], period: Duration, now: Timestamp) -> bool {
     rows.iter().all(|row| row.state != KeyState::Next)
         && rotation_due_at(rows, period).is_some_and(|due_at| due_at <= now)

@@ -24,6 +24,8 @@ metric_table! {
             "Time of the last successful reload of the configuration files.";
         key_since: GaugeVec("key_activation_timestamp_seconds", ["purpose", "alg", "location"])
             "Time at which the key in use was created or began to sign.";
+        key_rotation_due: GaugeVec("key_rotation_due_timestamp_seconds", [])
+            "Time at which the keys are to be rotated; only with rotate_keys_every_days.";
         certificate_expires: GaugeVec("certificate_expiry_timestamp_seconds", ["certificate"])
             "Expiry time of a certificate of the register: register_client, the hub's own, or register_ca, the first of the authorities.";
         audit_events: IntCounterVec("audit_events_total", ["event"])
@@ -81,6 +83,11 @@ impl Metrics {
     /// Sets the key in use of this purpose, algorithm and location.
     pub fn set_active_key(&self, labels: [&'static str; 3], since: Timestamp) {
         self.operations.key_since.with(labels).set(unix_seconds(since));
+    }
+
+    /// Sets when the keys are to be rotated by schedule.
+    pub fn set_key_rotation_due(&self, at: Timestamp) {
+        self.operations.key_rotation_due.with([]).set(unix_seconds(at));
     }
 
     /// Sets the expiry of a certificate; `certificate` is a constant.
