@@ -241,6 +241,7 @@ async fn the_status_says_what_is_degraded_and_how_to_fix_it() {
         "keys",
         "limits",
         "logins",
+        "logout_tokens",
         "process",
         "register",
         "store",

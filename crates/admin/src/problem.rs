@@ -30,6 +30,7 @@ const CAUSES_FIRST: &[&str] = &[
     "register",
     OPTIONAL_CRATES,
     "connectors",
+    "logout_tokens",
     "logins",
     "process",
 ];

@@ -7,6 +7,7 @@
 //! the session during the logout and the hub stops in that moment. Does not depend on why a session
 //! ends.
 
+mod backlog;
 mod delivery;
 mod notice;
 mod queue;
@@ -15,9 +16,11 @@ mod slots;
 use std::sync::Arc;
 use std::time::Duration;
 
+use arc_swap::ArcSwapOption;
 use futures_util::StreamExt as _;
 use futures_util::stream;
 
+use self::backlog::find_backlog;
 use self::delivery::{DeliveryClient, DeliveryOutcome};
 pub use self::notice::{LogoutNotice, derive_sid};
 use self::queue::{NoticeQueue, QueuedNotice, Settlement};
@@ -29,6 +32,7 @@ use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::env::Env;
 use passerelle_protocol::ids::ClientId;
 use passerelle_store::Store;
+use passerelle_telemetry::CheckFinding;
 
 /// Time between two looks at the queue. Hubs start, and so look, at different times.
 const POLL_INTERVAL: Duration = Duration::from_secs(2);
@@ -56,6 +60,8 @@ pub struct LogoutNotifier {
     queue: NoticeQueue,
     client: DeliveryClient,
     slots: Arc<DeliverySlots>,
+    /// What the last look at the queue found.
+    backlog: ArcSwapOption<CheckFinding>,
 }
 
 impl LogoutNotifier {
@@ -71,7 +77,13 @@ impl LogoutNotifier {
             client: DeliveryClient::new(Arc::clone(&core), signer),
             core,
             slots: Arc::default(),
+            backlog: ArcSwapOption::empty(),
         }
+    }
+
+    /// Returns whose logout tokens wait for long, with the fix.
+    pub fn warning(&self) -> Option<CheckFinding> {
+        self.backlog.load_full().map(Arc::unwrap_or_clone)
     }
 
     fn env(&self) -> &Env {
@@ -167,6 +179,8 @@ impl LogoutNotifier {
         };
         let waiting = buckets.iter().map(|bucket| bucket.entries.len()).sum();
         self.core.metrics.set_waiting_logout_tokens(waiting);
+        let entries = buckets.iter().flat_map(|bucket| &bucket.entries);
+        self.backlog.store(find_backlog(entries, now).map(Arc::new));
         for bucket in buckets {
             let index = bucket.index;
             let reserve = |client_id: &ClientId| self.slots.reserve(client_id);

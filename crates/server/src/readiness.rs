@@ -16,6 +16,7 @@ use super::reload::Reload;
 use passerelle_admin::console::{LoginTrend, StoreUsage};
 use passerelle_admin::readiness::Readiness;
 use passerelle_grants::HubCore;
+use passerelle_grants::backchannel_logout::LogoutNotifier;
 use passerelle_hub::Connectors;
 use passerelle_hub::blocks::Blocks;
 use passerelle_hub::hub_clock::{CommonSkew, MAX_CLOCK_SKEW_SECONDS};
@@ -50,6 +51,7 @@ pub(super) struct ReadinessSources {
     pub register: Option<Arc<dyn Register>>,
     pub reload: Reload,
     pub counter_sync: Option<Arc<CounterSync>>,
+    pub logout_notifier: Arc<LogoutNotifier>,
     pub admitting_hubs: Arc<AdmittingHubs>,
     /// Whether service providers can register without a file.
     pub has_client_registration: bool,
@@ -104,6 +106,7 @@ pub(super) fn build_readiness(sources: ReadinessSources) -> Readiness {
         register,
         reload,
         counter_sync,
+        logout_notifier,
         admitting_hubs,
         has_client_registration,
         process_findings,
@@ -146,6 +149,9 @@ pub(super) fn build_readiness(sources: ReadinessSources) -> Readiness {
             let is_empty = federation.load().service_providers().next().is_none();
             let missing = (is_empty && !has_client_registration).then(no_service_provider);
             reload.findings().into_iter().chain(missing).collect()
+        })
+        .with_degradation_check("logout_tokens", move || {
+            logout_notifier.warning().into_iter().collect()
         })
         .with_degradation_check("connectors", move || {
             find_unavailable_connectors(&connectors.overview(), &services.load())

@@ -110,3 +110,21 @@ async fn concurrent_hubs_lose_no_notice() {
     let queue = NoticeQueue::new(store.clone(), 3200);
     assert_eq!(queue.load_all(at(0)).await.unwrap().remove(0).entries.len(), 10);
 }
+
+#[test]
+fn service_providers_whose_logout_tokens_wait_for_long_are_reported_most_tokens_first() {
+    let mut entries: Vec<QueuedNotice> = Vec::new();
+    for (client_id, count) in [("a", 1), ("b", 4), ("c", 2), ("d", 3), ("e", 1)] {
+        let own = (0..count).map(|n| queued(client_id, &format!("{client_id}{n}"), at(100)));
+        entries.extend(own);
+    }
+    entries.push(queued("new", "n", at(130)));
+    let report = |seconds| find_backlog(entries.iter(), at(seconds)).map(|found| found.message);
+    assert_eq!(report(159), None, "the first failures are often passing ones");
+    assert_eq!(
+        report(160).as_deref(),
+        Some(
+            "11 logout tokens have waited for more than a minute, so users who signed out stay signed in at b (4), d (3), c (2) and 2 more"
+        )
+    );
+}
