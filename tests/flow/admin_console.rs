@@ -234,6 +234,7 @@ async fn the_status_says_what_is_degraded_and_how_to_fix_it() {
     let names = [
         "audit",
         "blocks",
+        "certificates",
         "clock",
         "config",
         "connectors",

@@ -25,6 +25,7 @@ const CAUSES_FIRST: &[&str] = &[
     "audit",
     "blocks",
     "config",
+    "certificates",
     "limits",
     "egress",
     "register",

@@ -32,6 +32,7 @@ pub use reload::reloadable_files::ReloadableFiles;
 pub use reload::{changes, config_digest, reloadable_files, settings_file};
 pub use report::{ConfigReport, render_check_output};
 pub use schema::{schemas, write_schemas};
+pub use validation::certificate_expiry::CertificateExpiry;
 pub use validation::data_providers::CheckedDataProvider;
 pub use validation::pkcs11::Pkcs11Access;
 pub use validation::private_key_access::PrivateKeyAccess;

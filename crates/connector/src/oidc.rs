@@ -51,6 +51,7 @@ use super::port::{Connector, ConnectorContext};
 use super::{ConfiguredConnector, code_flow};
 use crate::unusable_settings::{forbidden_address, missing_secret, not_absolute};
 use passerelle_egress::cached_document::CachedDocument;
+use passerelle_egress::certificates::earliest_expiry;
 use passerelle_egress::client_identity::{ClientIdentityPart, check_client_identity};
 use passerelle_federation::assurance::amr::UpstreamAmr;
 use passerelle_federation::login::upstream::{
@@ -158,6 +159,10 @@ impl OidcConnector {
                 clock_skew: ClockSkew::default(),
                 reported: Mutex::default(),
                 certificate_http,
+                certificate_expires_at: configured
+                    .client_identity
+                    .as_ref()
+                    .and_then(|identity| earliest_expiry(identity.reveal().as_bytes())),
                 dpop_nonces: ServerNonces::default(),
             }),
         })
@@ -306,6 +311,11 @@ impl Connector for OidcConnector {
 
     fn clock_skew(&self) -> Option<MeasuredSkew> {
         self.upstream.clock_skew.measured()
+    }
+
+    fn certificate_expiries(&self) -> Vec<(&'static str, Timestamp)> {
+        let expires_at = self.upstream.certificate_expires_at;
+        expires_at.map(|at| ("client_certificate", at)).into_iter().collect()
     }
 }
 

@@ -146,6 +146,7 @@ impl HubParts<'_> {
             label_policy: metrics_sampler::LabelPolicy::from_settings(self.loaded),
             files: self.loaded.files.clone(),
             startup_diagnostics: self.loaded.startup_diagnostics.clone(),
+            certificates: self.loaded.certificates.clone(),
             connectors,
             discovery_publisher,
             registry,

@@ -120,6 +120,7 @@ pub(super) fn build_readiness(sources: ReadinessSources) -> Readiness {
     let (ring, env, key_env) = (Arc::clone(&keys.ring), core.env.clone(), core.env.clone());
     let (block_warnings, outbound, clock, config) =
         (blocks.clone(), connectors.clone(), connectors.clone(), reload.clone());
+    let (certificates, certificate_env) = (reload.clone(), core.env.clone());
     Readiness::new(&core.env, login_trend)
         .with_check("keys", move || {
             let (ring, now) = (ring.load(), env.now());
@@ -149,6 +150,9 @@ pub(super) fn build_readiness(sources: ReadinessSources) -> Readiness {
             let is_empty = federation.load().service_providers().next().is_none();
             let missing = (is_empty && !has_client_registration).then(no_service_provider);
             reload.findings().into_iter().chain(missing).collect()
+        })
+        .with_degradation_check("certificates", move || {
+            certificates.certificate_findings(certificate_env.now())
         })
         .with_degradation_check("logout_tokens", move || {
             logout_notifier.warning().into_iter().collect()

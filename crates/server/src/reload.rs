@@ -18,16 +18,17 @@ use super::build_error::BuildError;
 use super::keys::SharedKeys;
 use super::metrics_sampler::LabelPolicy;
 use super::prepare::{DiscoveryPublisher, connector_spec};
-use passerelle_config::ReloadableFiles;
 use passerelle_config::config_digest::ConfigDigest;
 use passerelle_config::reloadable_files::{FileKind, ScanOutcome};
 use passerelle_config::settings_file::{SettingsFile, SettingsFileState};
+use passerelle_config::{CertificateExpiry, ReloadableFiles};
 use passerelle_connector::ConfiguredConnector;
 use passerelle_federation::Federation;
 use passerelle_grants::HubCore;
 use passerelle_grants::client_keys::KeyDirectory;
 use passerelle_hub::Connectors;
 use passerelle_hub::registry::{ApplyConfig, ConnectorSpec, RegistryHandle};
+use passerelle_protocol::env::Timestamp;
 use passerelle_protocol::ids::ConnectorId;
 use passerelle_settings::{Diagnostic, FieldDiagnostic, FieldDigests};
 use passerelle_telemetry::CheckFinding;
@@ -40,6 +41,8 @@ pub(super) struct ReloadConfig {
     pub files: ReloadableFiles,
     /// Problems of files that only a restart reads again.
     pub startup_diagnostics: Vec<Diagnostic>,
+    /// Those of all files, as they were when the hub was built.
+    pub certificates: Vec<CertificateExpiry>,
     pub connectors: passerelle_connector::ConnectorContext,
     pub discovery_publisher: DiscoveryPublisher,
     pub registry: RegistryHandle,
@@ -57,6 +60,7 @@ pub(super) struct ReloadConfig {
 #[derive(Clone)]
 pub struct Reload {
     status: Arc<ArcSwap<ReloadStatus>>,
+    settings_certificates: Arc<[CertificateExpiry]>,
     requests: mpsc::Sender<oneshot::Sender<()>>,
     hub_keys: SharedKeys,
 }
@@ -67,6 +71,7 @@ struct ReloadStatus {
     digest: ConfigDigest,
     findings: Vec<CheckFinding>,
     unusable: Vec<FileKind>,
+    certificates: Vec<CertificateExpiry>,
 }
 
 impl Reload {
@@ -78,6 +83,14 @@ impl Reload {
     /// Returns the errors in the files.
     pub fn findings(&self) -> Vec<CheckFinding> {
         self.status.load().findings.clone()
+    }
+
+    /// Returns the certificates that have expired or expire soon. Those of `passerelle.toml` are
+    /// those of the start, which are in use until the next one.
+    pub fn certificate_findings(&self, now: Timestamp) -> Vec<CheckFinding> {
+        let status = self.status.load();
+        let certificates = self.settings_certificates.iter().chain(&status.certificates);
+        to_findings(certificates.filter_map(|certificate| certificate.warning_at(now)))
     }
 
     /// Returns why no user can log in: every connector, or every service provider, has a bad file.
@@ -116,12 +129,19 @@ impl ReloadConfig {
                 self.startup_diagnostics.iter().chain(&self.files.diagnostics()).chain(&refused),
             ),
             unusable: self.files.unusable_kinds(),
+            certificates: self.files.certificate_expiries(),
         }));
+        let settings_file = self.files.settings_file();
+        let settings_certificates = self
+            .certificates
+            .into_iter()
+            .filter(|certificate| certificate.is_referenced_by(settings_file.path()))
+            .collect();
         let reload_loop = ReloadLoop {
             label_policy: self.label_policy,
             settings: SettingsFileState::Unchanged,
             files: Arc::new(Mutex::new(WatchedFiles {
-                settings: self.files.settings_file(),
+                settings: settings_file,
                 reloadable: self.files,
             })),
             builder: Arc::new(SnapshotBuilder {
@@ -140,7 +160,7 @@ impl ReloadConfig {
         };
         reload_loop.publish_connector_files();
         actix::spawn(reload_loop.run(self.interval, reload_requests));
-        Reload { status, requests: reload_sender, hub_keys: self.hub_keys }
+        Reload { status, settings_certificates, requests: reload_sender, hub_keys: self.hub_keys }
     }
 }
 
@@ -187,6 +207,8 @@ struct ScanResult {
     settings: SettingsFileState,
     /// `None` if nothing has changed.
     next: Option<Result<Candidate, BuildError>>,
+    /// `None` if nothing has changed.
+    certificates: Option<Vec<CertificateExpiry>>,
 }
 
 struct Candidate {
@@ -288,7 +310,9 @@ impl ReloadLoop {
         let digest =
             if outcome == "changed" { result.digest } else { self.status.load().digest.clone() };
         let unusable = result.unusable;
-        self.status.store(Arc::new(ReloadStatus { digest, findings, unusable }));
+        let certificates =
+            result.certificates.unwrap_or_else(|| self.status.load().certificates.clone());
+        self.status.store(Arc::new(ReloadStatus { digest, findings, unusable, certificates }));
         self.core.metrics.record_config_reload(outcome, self.core.env.now());
         result.file_state
     }
@@ -345,7 +369,8 @@ fn scan(
     settings.check();
     let file_state = files.rescan(&|configured| check_build(configured, &builder.connectors));
     let digest = files.digest();
-    let next = (digest != *before).then(|| builder.build_candidate(files, running));
+    let is_changed = digest != *before;
+    let next = is_changed.then(|| builder.build_candidate(files, running));
     ScanResult {
         file_state,
         diagnostics: files.diagnostics(),
@@ -355,6 +380,7 @@ fn scan(
         settings: settings.state().clone(),
         digest,
         next,
+        certificates: is_changed.then(|| files.certificate_expiries()),
     }
 }
 

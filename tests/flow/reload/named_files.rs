@@ -2,10 +2,12 @@
 //! secrets, key sets, logos, persons.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use openssl::x509::X509;
+use passerelle_egress::certificates::expiry;
 use passerelle_protocol::ids::{ClientId, ConnectorId};
-use passerelle_testkit::wallet_credentials::TestAuthority;
+use passerelle_testkit::wallet_credentials::{CertificateSpec, TestAuthority};
 use serde_json::{Value, json};
 
 use crate::federation::SECRET;
@@ -441,4 +443,31 @@ async fn a_renewed_access_certificate_is_what_wallets_get() {
     }
     hub.reload_files().await;
     assert_ne!(client_id().await, before);
+}
+
+#[actix_web::test]
+async fn a_certificate_that_expires_soon_is_a_problem_until_its_file_is_replaced() {
+    let wallet = Wallet::new();
+    let hub = wallet.hub("").await;
+    let authority = TestAuthority::new("Access authority");
+    let ending = authority.issue(&CertificateSpec { not_after: 100, ..certificate_spec() });
+    let leaf = X509::from_der(&ending.chain[0]).unwrap();
+    let days_before = |days: u64| expiry(&leaf).unwrap() - Duration::from_secs(days * 86_400);
+    let findings = |at| hub.reload().certificate_findings(at);
+    assert_eq!(findings(days_before(5)), []);
+
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    hub.write_file("wallet/access.pem", &text([leaf.to_pem().unwrap(), authority.pem()].concat()));
+    let key = text(ending.key.private_key_to_pem_pkcs8().unwrap());
+    hub.write_file("secrets/connectors/wallet/access.key", &key);
+    hub.reload_files().await;
+    assert_eq!(findings(days_before(15)), []);
+    let found = findings(days_before(5));
+    assert!(found.len() == 1 && found[0].message.contains("connectors/wallet.toml"), "{found:?}");
+
+    for (name, text) in wallet.files("", "") {
+        hub.write_file(name, &text);
+    }
+    hub.reload_files().await;
+    assert_eq!(findings(days_before(5)), []);
 }

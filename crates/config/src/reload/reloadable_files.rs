@@ -26,6 +26,7 @@ use places::PlaceNameTables;
 
 use super::settings_file::SettingsFile;
 use crate::model::{DataProviderFile, ScopesFile, ServiceProviderFile};
+use crate::validation::certificate_expiry::{CertificateExpiry, certificate_expiries};
 use crate::validation::data_providers::CheckedDataProvider;
 use crate::validation::service_providers::CheckedServiceProvider;
 use crate::validation::{connector_diagnostics, languages, scopes::ScopeTables};
@@ -367,6 +368,16 @@ impl ReloadableFiles {
             .chain(&self.unattributed)
             .cloned()
             .collect()
+    }
+
+    /// Returns when the certificates that the active versions reference expire.
+    #[must_use]
+    pub fn certificate_expiries(&self) -> Vec<CertificateExpiry> {
+        let connectors = self.connectors.active_versions().map(|version| &version.source);
+        let services = self.services.active_versions().map(|version| &version.source);
+        let data_providers = self.data_providers.active_versions().map(|version| &version.source);
+        let sources: Vec<&SourceFile> = connectors.chain(services).chain(data_providers).collect();
+        certificate_expiries(&sources, &self.context.folder, &self.context.environment)
     }
 
     /// Returns the number of invalid files of this kind.

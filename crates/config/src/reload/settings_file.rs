@@ -36,6 +36,12 @@ impl SettingsFile {
         Self { path, start_check, active, state: SettingsFileState::Unchanged }
     }
 
+    /// Returns where the file is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Returns the state at the last check.
     pub const fn state(&self) -> &SettingsFileState {
         &self.state

@@ -22,6 +22,11 @@ impl CertificateExpiry {
         let warned = Duration::from_secs(MIN_CERTIFICATE_DAYS.unsigned_abs() * 24 * 3600);
         (self.expires_at < now + warned).then_some(&self.warning)
     }
+
+    /// Returns whether this file references the certificate.
+    pub fn is_referenced_by(&self, file: &Path) -> bool {
+        Path::new(&self.warning.file) == file
+    }
 }
 
 /// Returns the expiry of each certificate that the files reference. Skips those that can't be read.

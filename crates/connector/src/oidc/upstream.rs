@@ -45,6 +45,8 @@ pub(super) struct Upstream {
     /// Clients that present the hub's certificate, for logins and for probes; those without one if
     /// the file has none.
     pub(super) certificate_http: (SafeHttpClient, SafeHttpClient),
+    /// When the hub's certificate for it expires; `None` without one.
+    pub(super) certificate_expires_at: Option<Timestamp>,
     /// Authorities that may issue its certificate; `None` for the system's.
     pub(super) ca_bundle: Option<CaBundle>,
     /// Client for probes, without connection reuse.

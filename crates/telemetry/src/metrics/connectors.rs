@@ -39,7 +39,7 @@ metric_table! {
         keys_fetched: GaugeVec("connector_keys_last_fetch_timestamp_seconds", ["connector"])
             "Time of the last successful fetch of an identity provider's keys; absent before the first one, and for kinds without keys.";
         certificate_expires: GaugeVec("connector_certificate_expiry_timestamp_seconds", ["connector", "certificate"])
-            "Expiry time of what a connector to wallets relies on: its access_certificate, the first of its trust_anchors, the earliest NextUpdate of its trust_list.";
+            "Expiry time of what a connector relies on: the client_certificate for an OpenID Provider; of a connector to wallets its access_certificate, the first of its trust_anchors, the earliest NextUpdate of its trust_list.";
         probe_leader: IntGaugeVec("connector_probe_leader", [])
             "1 while this hub probes the identity providers, 0 while another hub does.";
         egress_down: IntGaugeVec("egress_down", [])
