@@ -50,4 +50,6 @@ pub use prober::OutboundNetwork;
 pub use registry::Connectors;
 pub use sandbox::SandboxError;
 pub use sign_in::{PasswordCredentials, PasswordNotice, PasswordOutcome};
-pub use unauthenticated_logins::{UNREAD_LOGIN_LIFETIME, UnauthenticatedLogins};
+pub use unauthenticated_logins::{
+    UNREAD_LOGIN_LIFETIME, UnauthenticatedLoginCounts, UnauthenticatedLogins,
+};

@@ -17,7 +17,7 @@ use super::login_summary::{LoginSummary, Reply, StepError, StoredLogin};
 use super::step_admission::StepAdmission;
 use super::step_audit;
 use super::steps::{self, BrowserStep};
-use super::unauthenticated_logins::unread_expiry;
+use super::unauthenticated_logins::{UnauthenticatedLoginCounts, unread_expiry};
 use passerelle_audit::EventKind;
 use passerelle_federation::login::{Login, LoginContext, LoginRequest, TimeBreakdown};
 use passerelle_protocol::authorize::AuthorizationRequest;
@@ -192,6 +192,11 @@ impl Logins {
             Ok(Ok(outcome)) => outcome,
             Ok(Err(_)) | Err(_) => Err(StepError::Interrupted),
         }
+    }
+
+    /// Returns how many logins have no authentication.
+    pub fn unauthenticated_counts(&self) -> UnauthenticatedLoginCounts {
+        self.services.unauthenticated.counts()
     }
 
     /// Refuses new steps, and waits up to `limit` for the running ones. To be called last before

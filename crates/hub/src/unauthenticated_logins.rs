@@ -56,6 +56,14 @@ pub type DisplacedLogin = (InteractionHash, RecordVersion);
 #[error("the network holds too many logins without an authentication")]
 pub struct NetworkCrowdedError;
 
+/// The logins without an authentication, as an operator sees them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct UnauthenticatedLoginCounts {
+    pub logins: usize,
+    /// Those of the network that holds most.
+    pub of_one_network: usize,
+}
+
 #[derive(Default)]
 struct UnauthenticatedLoginTable {
     by_login: HashMap<InteractionHash, UnauthenticatedLogin>,
@@ -137,6 +145,16 @@ impl UnauthenticatedLogins {
     /// Removes the login from the count: a user has authenticated in it, or it was not stored.
     pub fn remove(&self, hash: &InteractionHash) {
         self.held.lock().unwrap_or_else(PoisonError::into_inner).remove(hash);
+    }
+
+    /// Returns how many logins have no authentication.
+    pub fn counts(&self) -> UnauthenticatedLoginCounts {
+        let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let heaviest = held.by_weight.last().and_then(|(_, network)| held.by_network.get(network));
+        UnauthenticatedLoginCounts {
+            logins: held.by_login.len(),
+            of_one_network: heaviest.map_or(0, |holding| holding.numbers.len()),
+        }
     }
 
     fn is_capacity_scarce(&self, used: Usage) -> bool {

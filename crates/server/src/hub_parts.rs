@@ -292,6 +292,7 @@ impl HubParts<'_> {
             register: self.register.clone(),
             reload,
             counter_sync: hub.counter_sync.clone(),
+            logins: hub.logins.clone(),
             logout_notifier: Arc::clone(hub.logouts.notifier()),
             admitting_hubs: Arc::clone(&admitting_hubs),
             has_client_registration: self.settings().client_registration.is_some(),

@@ -17,10 +17,11 @@ use passerelle_admin::console::{LoginTrend, StoreUsage};
 use passerelle_admin::readiness::Readiness;
 use passerelle_grants::HubCore;
 use passerelle_grants::backchannel_logout::LogoutNotifier;
-use passerelle_hub::Connectors;
 use passerelle_hub::blocks::Blocks;
 use passerelle_hub::hub_clock::{CommonSkew, MAX_CLOCK_SKEW_SECONDS};
+use passerelle_hub::logins::Logins;
 use passerelle_hub::registry::ConnectorRow;
+use passerelle_hub::{Connectors, UnauthenticatedLoginCounts};
 use passerelle_jose::Keyring;
 use passerelle_protocol::alg::SigningAlg;
 use passerelle_protocol::env::Timestamp;
@@ -51,6 +52,7 @@ pub(super) struct ReadinessSources {
     pub register: Option<Arc<dyn Register>>,
     pub reload: Reload,
     pub counter_sync: Option<Arc<CounterSync>>,
+    pub logins: Logins,
     pub logout_notifier: Arc<LogoutNotifier>,
     pub admitting_hubs: Arc<AdmittingHubs>,
     /// Whether service providers can register without a file.
@@ -106,6 +108,7 @@ pub(super) fn build_readiness(sources: ReadinessSources) -> Readiness {
         register,
         reload,
         counter_sync,
+        logins: running_logins,
         logout_notifier,
         admitting_hubs,
         has_client_registration,
@@ -133,9 +136,10 @@ pub(super) fn build_readiness(sources: ReadinessSources) -> Readiness {
         .with_check("blocks", move || blocks.not_ready_reason())
         .with_degradation_check("blocks", move || block_warnings.warning().into_iter().collect())
         .with_degradation_check("store", move || {
+            let unauthenticated = running_logins.unauthenticated_counts();
             store_usage_rows(store.as_ref(), &capacities)
                 .iter()
-                .filter_map(find_nearly_full)
+                .filter_map(|row| find_nearly_full(row, unauthenticated))
                 .collect()
         })
         .with_degradation_check("keys", move || {
@@ -222,18 +226,33 @@ fn find_old_keys(ring: &Keyring, now: Timestamp) -> Vec<CheckFinding> {
     old.collect()
 }
 
-fn find_nearly_full(row: &StoreUsage) -> Option<CheckFinding> {
+fn find_nearly_full(
+    row: &StoreUsage,
+    unauthenticated: UnauthenticatedLoginCounts,
+) -> Option<CheckFinding> {
     let is_nearly_full = row.percent_used() >= NEARLY_FULL_PERCENT && row.used < row.capacity;
     is_nearly_full.then(|| {
         let StoreUsage { records, used, capacity } = row;
-        CheckFinding::new(
-            format!(
-                "{used} of at most {capacity} {records} are stored; beyond that, new ones are rejected"
+        let what = format!("{used} of at most {capacity} {records} are stored");
+        let finding = match describe_flood(row, unauthenticated) {
+            Some(flood) => CheckFinding::new(
+                format!("{what}, because {flood}; it gets no more, and users of other networks can still sign in"),
+                "if it is no proxy of yours (public.trusted_proxies), limit its requests there or by quotas.requests_per_network (docs/limits.md)",
             ),
-            capacity_fix(row),
-        )
-        .with_kind(records.as_str())
+            None => CheckFinding::new(
+                format!("{what}; beyond that, new ones are rejected"),
+                capacity_fix(row),
+            ),
+        };
+        finding.with_kind(records.as_str())
     })
+}
+
+/// Returns which flood of requests fills this pool; `None` if it is no flood of one network.
+fn describe_flood(row: &StoreUsage, counts: UnauthenticatedLoginCounts) -> Option<String> {
+    let UnauthenticatedLoginCounts { logins, of_one_network } = counts;
+    let is_flood = row.records.ends_with("logins") && of_one_network * 2 > logins.max(1);
+    is_flood.then(|| format!("one network has begun {of_one_network} without an authentication"))
 }
 
 /// Reports a pool without which no login can begin or end.
@@ -372,6 +391,23 @@ mod tests {
     }
 
     #[test]
+    fn a_flood_of_one_network_is_named_where_it_fills_the_store() {
+        let row = |records: &str| StoreUsage { records: records.into(), used: 95, capacity: 100 };
+        let message = |records, logins, of_one_network| {
+            let counts = UnauthenticatedLoginCounts { logins, of_one_network };
+            find_nearly_full(&row(records), counts).unwrap().message
+        };
+        for records in ["logins", "bytes of logins"] {
+            let flood = message(records, 90, 80);
+            assert!(flood.contains("because one network has begun 80 without"), "{flood}");
+            let crowd = message(records, 90, 45);
+            assert!(crowd.contains("beyond that, new ones are rejected"), "{crowd}");
+        }
+        assert!(!message("sessions", 90, 80).contains("network"));
+        assert!(!message("logins", 0, 0).contains("network"));
+    }
+
+    #[test]
     fn one_skewed_clock_is_its_owners_and_a_majority_means_our_own() {
         let findings = |skews: &[i64]| -> Vec<CheckFinding> {
             let ids = ["a", "b", "c", "d"];
@@ -409,9 +445,10 @@ mod tests {
     #[test]
     fn a_store_is_reported_before_it_is_full() {
         let row = |held| StoreUsage { records: "sessions".into(), used: held, capacity: 1000 };
-        assert_eq!(find_nearly_full(&row(899)), None);
+        let no_logins = UnauthenticatedLoginCounts { logins: 0, of_one_network: 0 };
+        assert_eq!(find_nearly_full(&row(899), no_logins), None);
         assert!(
-            find_nearly_full(&row(900))
+            find_nearly_full(&row(900), no_logins)
                 .is_some_and(|finding| finding.message.contains("900 of at most 1000")
                     && finding.fix.contains("limits.sessions"))
         );
