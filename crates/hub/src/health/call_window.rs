@@ -48,9 +48,10 @@ pub struct Quantiles {
 }
 
 impl Tally {
-    /// Returns the share of failures, from 0 to 1; 0 without calls.
+    /// Returns the share of failures among these and the successful logins, from 0 to 1; 0 without
+    /// either. Probes succeed also where every login fails.
     pub fn failure_ratio(&self) -> f64 {
-        let all = self.successes.saturating_add(self.failures);
+        let all = self.login_successes.saturating_add(self.failures);
         if all == 0 { 0.0 } else { f64::from(self.failures) / f64::from(all) }
     }
 }

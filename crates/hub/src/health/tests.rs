@@ -237,6 +237,22 @@ fn an_anomaly_is_reported_once_and_memory_is_bounded() {
     assert_eq!(reported, MAX_LOGGED_ANOMALIES - 1);
 }
 
+#[test]
+fn probes_that_succeed_say_nothing_where_every_login_fails() {
+    let mut window = CallWindow::default();
+    for _ in 0..4 {
+        window.record(T0, CallKind::Probe, Ok(()), TOOK);
+        window.record(T0, CallKind::CompleteLogin, Err(ErrorCode::IdpTimeout), TOOK);
+    }
+    let ratio = |window: &CallWindow| window.tally(T0).failure_ratio();
+    assert!((ratio(&window) - 1.0).abs() < f64::EPSILON);
+    for _ in 0..12 {
+        window.record(T0, CallKind::CompleteLogin, Ok(()), TOOK);
+    }
+    assert!((ratio(&window) - 0.25).abs() < f64::EPSILON);
+    assert!(ratio(&CallWindow::default()).abs() < f64::EPSILON);
+}
+
 fn outcome() -> impl Strategy<Value = Result<(), ErrorCode>> {
     prop_oneof![
         Just(Ok(())),

@@ -43,7 +43,8 @@ pub struct ConnectorRow {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct HealthRow {
     pub circuit: CircuitState,
-    /// From 0 to 1, of the calls that say something about the identity provider; 0 without any.
+    /// Calls that failed because of it, as a share of these and the successful logins, from 0 to 1;
+    /// 0 without either.
     pub failure_ratio: f64,
     /// The 99th percentile of call durations; `None` without any.
     pub p99_seconds: Option<f64>,
@@ -75,8 +76,8 @@ pub struct UnreachableRow {
 pub enum ConnectorState {
     /// Its circuit is open: it can't be chosen.
     Down,
-    /// It may be chosen, and at least half of its calls or the hub's probes fail, or its circuit is
-    /// half-open.
+    /// It may be chosen, and at least as many calls fail as logins succeed, the hub's probes fail, or
+    /// its circuit is half-open.
     Degraded,
     /// Blocked for all service providers. One that is blocked for some is not.
     Blocked,

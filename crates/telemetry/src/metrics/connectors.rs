@@ -33,7 +33,7 @@ metric_table! {
         circuit: IntGaugeVec("connector_circuit_state", ["connector", "state"])
             "1 for the current state of the circuit to an identity provider, 0 for the others.";
         failures: GaugeVec("connector_failure_ratio", ["connector"])
-            "Share of the last minute's calls to an identity provider that failed because of it.";
+            "Calls of the last minute that failed because of the identity provider, as a share of these and the successful logins.";
         latency: GaugeVec("connector_latency_seconds", ["connector", "quantile"])
             "Quantiles of the time of the last minute's calls to an identity provider, in seconds.";
         keys_fetched: GaugeVec("connector_keys_last_fetch_timestamp_seconds", ["connector"])
