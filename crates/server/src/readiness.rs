@@ -322,6 +322,7 @@ mod tests {
             circuit: CircuitState::Closed,
             failure_ratio: 0.0,
             p99_seconds: None,
+            median_seconds: None,
             reasons: Vec::new(),
             unreachable: None,
             skew_seconds,
@@ -388,6 +389,25 @@ mod tests {
         for (finding, start) in findings.iter().zip(starts) {
             assert!(finding.message.starts_with(start), "{finding:?}");
         }
+    }
+
+    #[test]
+    fn an_identity_provider_that_answers_slowly_is_reported_after_those_that_fail() {
+        let mut slow = row("a", ConnectorState::Available, None);
+        slow.health.as_mut().unwrap().median_seconds = Some(4.1);
+        let mut quick = row("b", ConnectorState::Available, None);
+        quick.health.as_mut().unwrap().median_seconds = Some(0.3);
+        let rows = [slow.clone(), quick, row("c", ConnectorState::Down, None)];
+        let findings = find_unavailable_connectors(&rows, &no_services());
+        assert_eq!(findings.len(), 2, "{findings:?}");
+        assert!(
+            findings[1].message.starts_with("1 of 3 identity providers is slow: a. ")
+                && findings[1].identity_providers == ["a".into()],
+            "{findings:?}"
+        );
+        slow.state = ConnectorState::Down;
+        let findings = find_unavailable_connectors(&[slow], &no_services());
+        assert_eq!(findings.len(), 1, "what is down is not slow: {findings:?}");
     }
 
     #[test]

@@ -48,6 +48,9 @@ pub struct HealthRow {
     pub failure_ratio: f64,
     /// The 99th percentile of call durations; `None` without any.
     pub p99_seconds: Option<f64>,
+    /// The median of call durations; `None` with fewer than [`MIN_CALLS_FOR_MEDIAN`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub median_seconds: Option<f64>,
     /// Why calls of the last minute failed, by code, the most frequent first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<(String, u32)>,
@@ -110,9 +113,12 @@ impl ConnectorState {
 }
 
 impl ConnectorRow {
-    /// Returns whether nothing is wrong with it: it is available, and a restart doesn't lose it.
-    pub const fn is_healthy(&self) -> bool {
-        matches!(self.state, ConnectorState::Available) && self.invalid_file.is_none()
+    /// Returns whether nothing is wrong with it: it is available and not slow, and a restart doesn't
+    /// lose it.
+    pub fn is_healthy(&self) -> bool {
+        matches!(self.state, ConnectorState::Available)
+            && !self.is_slow()
+            && self.invalid_file.is_none()
     }
 
     /// Returns the error code for which the hub can't reach it, or the most frequent one of the
@@ -122,7 +128,16 @@ impl ConnectorRow {
         let unreachable = health.unreachable.as_ref().map(|unreachable| unreachable.code.as_str());
         unreachable.or_else(|| health.reasons.first().map(|(code, _)| code.as_str()))
     }
+
+    /// Returns whether users may choose it, but wait for long at half of its calls.
+    pub fn is_slow(&self) -> bool {
+        let median = self.health.as_ref().and_then(|health| health.median_seconds);
+        self.state.is_usable() && median.is_some_and(|seconds| seconds > SLOW_CALL_SECONDS)
+    }
 }
+
+/// Half of the time after which the hub ends a call.
+const SLOW_CALL_SECONDS: f64 = 3.0;
 
 /// Dates of what a connector relies on.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
@@ -190,6 +205,8 @@ impl Connectors {
     }
 }
 
+/// The durations of fewer calls in the last minute say little.
+const MIN_CALLS_FOR_MEDIAN: u32 = 3;
 /// Fewer failures in the last minute may be caused by one browser.
 const MIN_FAILURES_TO_DEGRADE: u32 = 3;
 
@@ -211,10 +228,15 @@ impl HealthRow {
 
     fn new(health: &HealthSnapshot, now: Timestamp, skew_seconds: Option<i64>) -> Self {
         let reasons = health.window.reasons(now).into_iter();
+        let (tally, latency) = (health.window.tally(now), health.window.latency(now));
+        let has_enough_calls = tally.successes + tally.failures >= MIN_CALLS_FOR_MEDIAN;
         Self {
             circuit: health.circuit_state(now),
-            failure_ratio: health.window.tally(now).failure_ratio(),
-            p99_seconds: health.window.latency(now).map(|latency| latency.p99.as_secs_f64()),
+            failure_ratio: tally.failure_ratio(),
+            p99_seconds: latency.map(|latency| latency.p99.as_secs_f64()),
+            median_seconds: latency
+                .filter(|_| has_enough_calls)
+                .map(|latency| latency.p50.as_secs_f64()),
             reasons: reasons.map(|(code, count)| (code.entry().code.to_owned(), count)).collect(),
             unreachable: health.documents.failing.map(UnreachableRow::from),
             skew_seconds,

@@ -415,6 +415,7 @@ mod tests {
             circuit: CircuitState::Open,
             failure_ratio: 1.0,
             p99_seconds: None,
+            median_seconds: None,
             reasons: Vec::new(),
             unreachable: Some(unreachable),
             skew_seconds: None,

@@ -44,7 +44,23 @@ pub(super) fn find_unavailable_connectors(
         };
         describe_unavailable(state, cause, &rows, enabled.len(), without_alternative)
     };
-    by_cause.into_iter().map(finding).collect()
+    by_cause.into_iter().map(finding).chain(find_slow_connectors(&enabled)).collect()
+}
+
+/// Reports the connectors whose identity providers answer slowly.
+fn find_slow_connectors(enabled: &[&ConnectorRow]) -> Option<CheckFinding> {
+    let slow: Vec<&&ConnectorRow> = enabled.iter().filter(|row| row.is_slow()).collect();
+    let named = list_names(slow.iter().map(|row| row.id.as_str()), MAX_NAMES_LISTED);
+    let (count, verb) = (slow.len(), if slow.len() == 1 { "is" } else { "are" });
+    let finding = CheckFinding::new(
+        format!(
+            "{count} of {} identity providers {verb} slow: {named}. Half of the calls take more than 3 s; the hub ends one after 6 s",
+            enabled.len()
+        ),
+        "inform their operators, and compare with `passerelle check connector FILE --online`, which measures from this machine (docs/identity-provider-health.md)",
+    );
+    let ids = slow.iter().map(|row| row.id.clone()).collect();
+    (count > 0).then(|| finding.with_kind("slow").with_identity_providers(ids))
 }
 
 /// Returns the service providers that allow one of these connectors, and none that is usable.
