@@ -10,6 +10,7 @@ mod settings;
 
 use std::sync::Arc;
 
+use arc_swap::ArcSwapOption;
 use async_trait::async_trait;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use http::{Method, StatusCode};
@@ -47,6 +48,8 @@ pub struct HttpRegister {
     breaker: CircuitBreaker,
     rules: IdentityRules,
     metrics: Arc<Metrics>,
+    /// Why the last call failed.
+    last_failure: ArcSwapOption<String>,
 }
 
 impl HttpRegister {
@@ -90,6 +93,7 @@ impl HttpRegister {
                 required: RequiredClaims::Pivot,
             },
             metrics,
+            last_failure: ArcSwapOption::empty(),
         })
     }
 
@@ -138,6 +142,7 @@ impl HttpRegister {
             }
             Err(error) => RegisterError::Unavailable(error.to_string()),
         };
+        self.last_failure.store(Some(Arc::new(error.to_string())));
         permit.record_failure(Instant::now());
         Err(error)
     }
@@ -180,10 +185,13 @@ impl Register for HttpRegister {
 
     fn warning(&self) -> Option<CheckFinding> {
         (self.breaker.state() != CircuitState::Closed).then(|| {
+            let last_failure = self.last_failure.load();
+            let why = last_failure.as_ref().map_or("", |reason| reason.as_str());
             CheckFinding::new(
-                "the register has failed several times in a row, and its circuit is open: logins that need it fail at once",
-                "ask its operator; the hub retries by itself",
+                format!("logins that need the register fail at once (Y010005), because {why}"),
+                "inform its operator; `passerelle register lookup` shows its response; the hub retries by itself (docs/runbooks.md, PasserelleRegisterCircuitOpen)",
             )
+            .with_kind("circuit")
         })
     }
 

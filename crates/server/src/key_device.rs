@@ -104,7 +104,7 @@ impl HubKeyDevices {
         let failure = signing.find_map(|open| open.device.failure())?;
         Some(CheckFinding::new(
             format!("no login begins, because {failure}"),
-            "see docs/keys-in-hardware.md; the hub tries again every second",
+            "bring it back; `passerelle check` tries each of its keys, and the hub tries again every second (docs/runbooks.md, PasserelleKeyDeviceCircuitOpen)",
         ))
     }
 
@@ -115,7 +115,10 @@ impl HubKeyDevices {
         let failures = others.filter_map(|open| open.device.failure());
         let finding = |failure| {
             let what = format!("identity providers that need a key of it can't be used: {failure}");
-            CheckFinding::new(what, "see docs/keys-in-hardware.md")
+            CheckFinding::new(
+                what,
+                "bring it back: `passerelle check` tries each of its keys (docs/runbooks.md, PasserelleKeyDeviceCircuitOpen)",
+            )
         };
         let warnings = self.devices.iter().filter_map(|open| open.device.warning());
         failures.map(finding).chain(warnings).collect()

@@ -131,7 +131,8 @@ pub(super) fn build_readiness(sources: ReadinessSources) -> Readiness {
         })
         .with_check("store", move || {
             let error = store_check().err()?;
-            Some(CheckFinding::new(error, "see docs/runbooks.md, PasserelleStoreFails"))
+            let fix = "start its server, or restore the network to it; the hub checks again each second (docs/runbooks.md, PasserelleStoreFails)";
+            Some(CheckFinding::new(format!("the store can't be used: {error}"), fix).with_kind("store"))
         })
         .with_check("blocks", move || blocks.not_ready_reason())
         .with_degradation_check("blocks", move || block_warnings.warning().into_iter().collect())
