@@ -358,7 +358,7 @@ test('every query of every panel, variable and rule is answered by a real Promet
     }
   }
   assert.deepEqual(silent, [], 'these panels show nothing');
-  assert.ok(unhealthy.includes('Hub {{instance}}: the circuit of the shared store is {{state}}'), `the store is down: ${unhealthy}`);
+  assert.ok(unhealthy.includes('Hub {{instance}}: the shared store is {{state}}'), `the store is down: ${unhealthy}`);
   assert.deepEqual(unrelatedShown, [], 'these panels show targets that are no hubs');
 
   const rules = async () => (await ask('rules', {})).groups.flatMap((group) => group.rules);
