@@ -287,7 +287,8 @@ const FAULTS = {
   },
   'one network floods the hub with logins': {
     begin: flood,
-    end: () => {},
+    // A login frees the room of those that have ended.
+    end: () => waitUntil(async () => { await comeBackFrom(id(1)); return !(await problems()).some(({ check }) => check === 'store'); }, 'room for logins', 300),
     cause: /one network/, act: /proxy/, board: ['overview', /nearly full \(logins\)|refused/],
   },
   // The last one: SoftHSM looks for tokens when it is loaded, so only a restart finds them again.
