@@ -187,6 +187,11 @@ impl Health {
         self.snapshot.used_at = self.snapshot.used_at.max(now);
     }
 
+    /// Asks for a probe at once.
+    pub const fn request_probe(&mut self) {
+        self.snapshot.probe_requested = true;
+    }
+
     /// Asks for a probe at once, if the last one failed.
     pub const fn request_probe_if_failing(&mut self) {
         self.snapshot.probe_requested |= self.snapshot.documents.failing.is_some();

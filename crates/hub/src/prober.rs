@@ -119,13 +119,14 @@ impl Prober {
     /// Updates the circuits, and returns the connectors to probe now.
     async fn due_probes(&self) -> Vec<RemoteConnector> {
         let now = self.core.env.now();
-        let mut remote = self.remote_connectors(now).await;
+        let role = self.lease.as_ref().map_or(ProberRole::Prober, ProberLease::role);
+        self.core.metrics.set_probe_leader(role == ProberRole::Prober);
+        self.connectors.is_probed_elsewhere.store(role == ProberRole::Follower, Ordering::Relaxed);
+        let mut remote = self.remote_connectors(role, now).await;
         let is_network_back = self.update_circuits(&remote, now).await;
         for one in &mut remote {
             one.evidence.is_open = one.handle.circuit_state() == CircuitState::Open;
         }
-        let role = self.lease.as_ref().map_or(ProberRole::Prober, ProberLease::role);
-        self.core.metrics.set_probe_leader(role == ProberRole::Prober);
         let mut schedule = self.schedule.lock().unwrap_or_else(PoisonError::into_inner);
         let probed: Vec<ConnectorId> =
             remote.iter().filter(|one| one.is_probed).map(|one| one.id.clone()).collect();
@@ -157,7 +158,7 @@ impl Prober {
     }
 
     async fn run_probe(&self, RemoteConnector { id, handle, .. }: RemoteConnector) {
-        let ProbeReport { retry_after } = handle.probe().await;
+        let ProbeReport { retry_after, .. } = handle.probe().await;
         let now = self.core.env.now();
         let failing = handle.health().documents.failing;
         let mut schedule = self.schedule.lock().unwrap_or_else(PoisonError::into_inner);
@@ -258,15 +259,17 @@ impl Prober {
     /// Returns every enabled connector whose identity provider is on another machine, by id. A
     /// circuit whose minimum time is over is half-open then. All actors are asked at once, so that
     /// the prober waits for several that hang as long as for one. For an actor that does not
-    /// answer, what it published last counts.
-    async fn remote_connectors(&self, now: Timestamp) -> Vec<RemoteConnector> {
+    /// answer, what it published last counts. A follower leaves the requests to the lease.
+    async fn remote_connectors(&self, role: ProberRole, now: Timestamp) -> Vec<RemoteConnector> {
         let ask = |(id, handle, is_probed): (ConnectorId, ConnectorHandle, bool)| async move {
             let (schedule, examined) = (Arc::clone(&self.schedule), id.clone());
             let examine = move |health: &mut Health| {
                 // Scheduled here, where none is lost: not one that comes now, nor that of an actor
                 // whose answer is late.
                 let mut schedule = schedule.lock().unwrap_or_else(PoisonError::into_inner);
-                schedule.take_requests(&examined, health, now);
+                if role == ProberRole::Prober {
+                    schedule.take_requests(&examined, health, now);
+                }
                 health.half_open_if_due(now);
                 health.evidence(now)
             };

@@ -5,9 +5,11 @@
 mod block_commands;
 mod block_lookup;
 mod connector_overview;
+mod probe_command;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use actix::prelude::*;
@@ -34,6 +36,7 @@ pub use block_commands::{BlockError, BlockOrigin, BlockRow, NewBlock};
 pub use connector_overview::{
     ConnectorDates, ConnectorRow, ConnectorState, HealthRow, UnreachableRow,
 };
+pub use probe_command::NotProbedError;
 
 /// Interval between two searches for dead connector actors.
 const LIVENESS_CHECK_INTERVAL: Duration = Duration::from_secs(1);
@@ -96,6 +99,8 @@ pub struct Connectors {
     /// What is wrong with the newest version of a connector's file, which is not in use.
     invalid_files: Arc<ArcSwap<BTreeMap<ConnectorId, String>>>,
     pub(super) clock: HubClock,
+    /// Whether another hub of the same store probes for this one.
+    pub(super) is_probed_elsewhere: Arc<AtomicBool>,
 }
 
 impl Connectors {
@@ -244,6 +249,7 @@ impl Registry {
             blocks,
             outbound: OutboundNetwork::default(),
             clock: HubClock::default(),
+            is_probed_elsewhere: Arc::default(),
         };
         let (env, metrics) = (core.env.clone(), Arc::clone(&core.metrics));
         let prober = Arc::new(Prober::new(connectors.clone(), store, core));

@@ -38,11 +38,13 @@ pub struct ConnectorCallLimits {
     pub wait: Duration,
 }
 
-/// Result of a probe, as far as the schedule needs it. The connector's [`Health`] has the outcome.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+/// Result of a probe. The connector's [`Health`] has recorded it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct ProbeReport {
     /// How long the identity provider asks the hub to wait.
     pub retry_after: Option<Duration>,
+    /// Why it failed.
+    pub error: Option<ErrorCode>,
 }
 
 /// Dependencies of all connector actors.
@@ -195,7 +197,8 @@ impl CallGate {
             health.record_document_probe(probe_outcome, is_declared, took, now);
         };
         let own_wait = result.err().and_then(pause_after_failed_probe);
-        (ProbeReport { retry_after: retry_after.or(own_wait) }, record)
+        let retry_after = retry_after.or(own_wait);
+        (ProbeReport { retry_after, error: result.err() }, record)
     }
 
     /// Publishes the addresses and the clock skew that the connector knows, whether the call

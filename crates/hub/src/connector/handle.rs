@@ -162,9 +162,10 @@ impl ConnectorHandle {
         self.send(ConnectorCall::new(CallKind::EndSession, end)).await
     }
 
-    /// Probes, and records the outcome. Returns the default if the actor has died.
+    /// Probes, and records the outcome.
     pub(crate) async fn probe(&self) -> ProbeReport {
-        self.address.send(RunProbe).await.unwrap_or_default()
+        let died = ProbeReport { retry_after: None, error: Some(ErrorCode::Internal) };
+        self.address.send(RunProbe).await.unwrap_or(died)
     }
 
     /// Sends a message, and waits for its outcome.

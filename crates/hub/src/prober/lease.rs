@@ -5,7 +5,7 @@
 //! While the store does not answer, or the record is unreadable, each hub probes for itself. The record holds ids of connectors,
 //! times and error codes, and nothing of any login.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -49,6 +49,8 @@ struct SharedProbeRecord {
     failing: BTreeMap<ConnectorId, ProbeFailures>,
     /// When a login of any hub last used a connector.
     used: BTreeMap<ConnectorId, Timestamp>,
+    /// Probes that operators requested at other hubs since the prober's last write.
+    requested: BTreeSet<ConnectorId>,
 }
 
 /// The lease of the prober among hubs that share a store.
@@ -151,12 +153,16 @@ impl ProberLease {
             Some(handle.update_health(move |health| health.mark_used(used_at)))
         });
         join_all(marked).await;
+        for (_, handle) in probed.iter().filter(|(id, _)| shared.requested.contains(id)) {
+            handle.update_health(Health::request_probe).await;
+        }
         let is_due = {
             let state = self.state();
             let is_changed = probed.iter().any(|(id, handle)| {
                 state.written.failing.get(id).copied() != handle.health().documents.failing
             });
             is_changed
+                || !shared.requested.is_empty()
                 || now.since(state.written_at) >= HEARTBEAT_INTERVAL
                 || state.written_at > now
         };
@@ -202,12 +208,13 @@ impl ProberLease {
         });
         join_all(adopted).await;
         self.state().alive_at = shared.alive_at;
-        self.report_use(shared, record.version, probed, now).await?;
+        self.report_to_prober(shared, record.version, probed, now).await?;
         Ok(ProberRole::Follower)
     }
 
-    /// Reports to the prober which connectors this hub's logins use.
-    async fn report_use(
+    /// Reports to the prober which connectors this hub's logins use, and which its operators want
+    /// probed.
+    async fn report_to_prober(
         &self,
         shared: SharedProbeRecord,
         version: RecordVersion,
@@ -223,16 +230,24 @@ impl ProberLease {
             is_old.then(|| (id.clone(), used_at))
         });
         let news: Vec<_> = news.collect();
-        if news.is_empty() {
+        let requested: Vec<_> =
+            probed.iter().filter(|(_, handle)| handle.health().probe_requested).collect();
+        if news.is_empty() && requested.is_empty() {
             return Ok(());
         }
         let mut updated = shared;
         updated.used.extend(news);
+        updated.requested.extend(requested.iter().map(|(id, _)| id.clone()));
         // If another write was faster, the next exchange reports it.
-        self.store
-            .replace(&lease_key(), version, encode_record(&updated), now + RECORD_LIFETIME, now)
-            .await
-            .map(|_| ())
+        let value = encode_record(&updated);
+        let replaced =
+            self.store.replace(&lease_key(), version, value, now + RECORD_LIFETIME, now).await?;
+        if matches!(replaced, ReplaceOutcome::Replaced(_)) {
+            for (_, handle) in requested {
+                handle.update_health(Health::take_probe_requests).await;
+            }
+        }
+        Ok(())
     }
 
     async fn write(
@@ -277,6 +292,7 @@ impl ProberLease {
                 .filter_map(|(id, handle)| Some((id.clone(), handle.health().documents.failing?)))
                 .collect(),
             used,
+            requested: BTreeSet::new(),
         }
     }
 

@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicU8;
 
 use crate::blocks::Blocks;
 use crate::health::{CallKind, EndedCall};
-use crate::registry::{self, ConnectorSpec, Registry};
+use crate::registry::{self, ConnectorSpec, NotProbedError, Registry};
 use passerelle_connector::testing::connectors::any_connector;
 use passerelle_connector::{Connector, ConnectorError};
 use passerelle_egress::circuit_breaker::CircuitState;
@@ -368,6 +368,26 @@ async fn after_a_reload_a_corrected_identity_provider_is_offered_at_once() {
     hub.idps[0].set(Mode::Works);
     hub.connectors.probe_failing_now();
     hub.until(0, CircuitState::Closed, 2).await;
+}
+
+#[actix::test]
+async fn an_operator_who_asks_for_a_probe_learns_its_outcome_and_it_counts() {
+    tokio::time::pause();
+    let store = Arc::new(MemoryStore::new(ample_capacities()));
+    let hub = ProberHub::start_with_unprobed(3, &[2], store, clock(), 1);
+    pass(&hub.clock, 70).await;
+    hub.idps[0].set(Mode::Refuses);
+    hub.until(0, CircuitState::Open, 90).await;
+    pass(&hub.clock, 5).await;
+    assert_eq!(hub.connectors.probe(&id(0)).await, Ok(Some(ErrorCode::IdpUnreachable)));
+    hub.idps[0].set(Mode::Works);
+    assert_eq!(hub.connectors.probe(&id(0)).await, Ok(None));
+    assert_eq!(hub.circuit(0), CircuitState::Closed);
+    let before = hub.idps[0].probes();
+    pass(&hub.clock, 2).await;
+    assert_eq!(hub.idps[0].probes(), before, "one request is one probe");
+    assert_eq!(hub.connectors.probe(&id(2)).await, Err(NotProbedError::ProbesOff));
+    assert_eq!(hub.connectors.probe(&id(7)).await, Err(NotProbedError::UnknownConnector));
 }
 
 #[actix::test]

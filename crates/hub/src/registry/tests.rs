@@ -55,6 +55,7 @@ fn registry() -> Registry {
             blocks,
             outbound: OutboundNetwork::default(),
             clock: HubClock::default(),
+            is_probed_elsewhere: Arc::default(),
         },
         default_max_calls: 8,
         actor_deps: ConnectorActorDeps {

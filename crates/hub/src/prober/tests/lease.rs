@@ -79,6 +79,22 @@ async fn one_hub_probes_for_all_that_share_a_store() {
 }
 
 #[actix::test]
+async fn a_probe_that_an_operator_asks_for_at_any_hub_counts_for_all() {
+    tokio::time::pause();
+    let servers = FakeSharedStore::new();
+    let (clock, hubs) = hubs(2, &servers);
+    pass(&clock, 10).await;
+    hubs.iter().for_each(|hub| hub.idps[0].set(Mode::Refuses));
+    pass(&clock, 130).await;
+    assert!(hubs.iter().all(|hub| hub.circuit(0) == CircuitState::Open));
+    let follower = hubs.iter().find(|hub| probes(hub) == 0).unwrap();
+    hubs.iter().for_each(|hub| hub.idps[0].set(Mode::Works));
+    assert_eq!(follower.connectors.probe(&super::super::tests::id(0)).await, Ok(None));
+    pass(&clock, 8).await;
+    assert!(hubs.iter().all(|hub| hub.circuit(0) == CircuitState::Closed));
+}
+
+#[actix::test]
 async fn a_prober_that_dies_is_replaced() {
     let servers = FakeSharedStore::new();
     let clock = clock();

@@ -1,0 +1,47 @@
+//! Probes an identity provider at once, because an operator asks for it.
+
+use std::sync::atomic::Ordering;
+
+use super::Connectors;
+use crate::health::Health;
+use passerelle_protocol::catalogue::ErrorCode;
+use passerelle_protocol::ids::ConnectorId;
+
+/// Why an identity provider was not probed.
+#[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NotProbedError {
+    #[error("there is no such connector")]
+    UnknownConnector,
+    #[error("its file has enabled = false, so the hub does not call it")]
+    Disabled,
+    #[error("the hub makes no calls to an identity provider of this kind")]
+    NotRemote,
+    #[error("its file has probe = false, so the hub calls it for logins only")]
+    ProbesOff,
+}
+
+impl Connectors {
+    /// Probes an identity provider, records the outcome, and returns why it failed; `None` if it
+    /// works. If another hub of the same store probes, that hub probes again within seconds: its
+    /// outcome counts for all.
+    ///
+    /// # Errors
+    /// [`NotProbedError`].
+    pub async fn probe(&self, id: &ConnectorId) -> Result<Option<ErrorCode>, NotProbedError> {
+        let federation = self.federation.load();
+        let metadata = federation.connector(id).ok_or(NotProbedError::UnknownConnector)?;
+        if !metadata.enabled {
+            return Err(NotProbedError::Disabled);
+        }
+        let remote = self.remote_connectors().into_iter().find(|(remote_id, ..)| remote_id == id);
+        let (_, handle, is_probed) = remote.ok_or(NotProbedError::NotRemote)?;
+        if !is_probed {
+            return Err(NotProbedError::ProbesOff);
+        }
+        let error = handle.probe().await.error;
+        if self.is_probed_elsewhere.load(Ordering::Relaxed) {
+            handle.post_health_update(Health::request_probe);
+        }
+        Ok(error)
+    }
+}
