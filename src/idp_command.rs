@@ -1,6 +1,6 @@
 //! `passerelle idp`: lists, blocks and unblocks the identity providers of the running hub.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use clap::Subcommand;
@@ -14,21 +14,21 @@ use passerelle_protocol::ids::{ClientId, ConnectorId};
 use passerelle_server::admin_client::AdminClient;
 
 use super::hub_options::HubOptions;
-use super::output::{out, print_error};
+use super::output::{out, outln, print_error};
 use super::{CommandResult, print_json};
 
 /// Exit codes: 0 success; 1 rejected, with the reason; 3 the hub does not answer; 4 missing or
 /// wrong token; 64 wrong option.
 #[derive(Subcommand)]
 pub enum IdpCommand {
-    /// Block an identity provider for all users or for one service provider: at once, for logins in
-    /// progress too.
+    /// Block an identity provider for all users or for those of some service providers: at once, for
+    /// logins in progress too.
     Block {
         /// The connector's id: its file's stem.
         connector: String,
-        /// Only for the service provider with this client_id.
+        /// Only for the service provider with this client_id; may be repeated.
         #[arg(long)]
-        sp: Option<String>,
+        sp: Vec<String>,
         /// Why, for operators: shown by `idp list` and in the log.
         #[arg(long)]
         reason: String,
@@ -53,12 +53,19 @@ pub enum IdpCommand {
         /// service provider.
         #[arg(required_unless_present = "id", conflicts_with = "id")]
         connector: Option<String>,
-        /// Only blocks for the service provider with this client_id.
+        /// Only blocks for exactly the service providers with these client_ids; may be repeated.
         #[arg(long, conflicts_with = "id")]
-        sp: Option<String>,
+        sp: Vec<String>,
         /// Only the block with this id, as shown by `idp list`.
         #[arg(long)]
         id: Option<String>,
+        #[command(flatten)]
+        hub: HubOptions,
+    },
+    /// Probe an identity provider at once, and print whether it works; exit code 1 if it fails.
+    Probe {
+        /// The connector's id: its file's stem.
+        connector: String,
         #[command(flatten)]
         hub: HubOptions,
     },
@@ -83,10 +90,10 @@ impl IdpCommand {
                 let message = parse_messages(&message)?;
                 let until =
                     lasting.map(|lasting| format_rfc3339(Env::system().now() + lasting)).or(until);
-                let service_provider = sp.map(ClientId::new);
+                let named: Vec<ClientId> = sp.into_iter().map(ClientId::new).collect();
                 let new = NewBlock {
                     connector: ConnectorId::new(connector),
-                    service_provider,
+                    service_providers: (!named.is_empty()).then_some(named),
                     reason,
                     message,
                     from,
@@ -98,9 +105,16 @@ impl IdpCommand {
                 print_change("lifted", &hub.connect()?.unblock(&id).await?);
             }
             Self::Unblock { connector, sp, hub, .. } => {
-                let (connector, sp) =
-                    (ConnectorId::new(connector.unwrap_or_default()), sp.map(ClientId::new));
-                lift_blocks(&hub.connect()?, &connector, sp.as_ref()).await?;
+                let connector = ConnectorId::new(connector.unwrap_or_default());
+                let named: BTreeSet<ClientId> = sp.into_iter().map(ClientId::new).collect();
+                lift_blocks(&hub.connect()?, &connector, &named).await?;
+            }
+            Self::Probe { connector, hub } => {
+                let outcome = hub.connect()?.probe(&connector).await?;
+                if !outcome.works {
+                    return Err(outcome.sentence().into());
+                }
+                outln!("{}", outcome.sentence());
             }
             Self::List { json, hub } => {
                 let list = hub.connect()?.connectors().await?;
@@ -123,7 +137,7 @@ impl IdpCommand {
 async fn lift_blocks(
     hub: &AdminClient,
     connector: &ConnectorId,
-    sp: Option<&ClientId>,
+    service_providers: &BTreeSet<ClientId>,
 ) -> CommandResult<()> {
     let list = hub.connectors().await?;
     let of_row = list
@@ -142,10 +156,11 @@ async fn lift_blocks(
             format!("there is no connector {connector}; known: {}", known.join(", ")).into()
         );
     };
-    let meant = |block: &&BlockRow| match (&block.service_providers, sp) {
-        (None, None) => true,
-        (Some(some), Some(sp)) => some.contains(sp),
-        (None, Some(_)) | (Some(_), None) => false,
+    let meant = |block: &&BlockRow| {
+        block
+            .service_providers
+            .as_ref()
+            .map_or(service_providers.is_empty(), |some| some == service_providers)
     };
     let ids: Vec<&str> =
         blocks.iter().copied().filter(meant).filter_map(|block| block.id.as_deref()).collect();

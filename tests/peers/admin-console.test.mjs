@@ -160,6 +160,11 @@ for (const [size, viewport] of Object.entries(SIZES)) {
 for (const [size, viewport] of Object.entries(SIZES)) {
   test(`an operator blocks, lifts, drains and reloads from the page, without script: ${size}`, { skip: size === 'phone' && skipUnlessAll }, async () => {
     const page = await visit({ viewport });
+    const confirm = async (question, button, name) => {
+      await page.getByRole('heading', { name: question }).waitFor();
+      await checkPage(page, `confirm-${name}-${size}`);
+      await page.getByRole('button', { name: button, exact: true }).click();
+    };
     const done = async (name) => {
       await page.getByRole('heading', { name: 'Done' }).waitFor();
       await checkPage(page, `${name}-${size}`);
@@ -176,8 +181,11 @@ for (const [size, viewport] of Object.entries(SIZES)) {
     await page.getByLabel('Identity provider', { exact: true }).selectOption('trial');
     await page.getByLabel('Reason, for operators').fill(`keys leaked, ${size}`);
     await page.getByLabel('End, in UTC').fill('2999-01-01T00:00');
+    await page.getByText('Message to users, by language').click();
+    await page.getByLabel('Message to users, en').fill('Back on Monday.');
     await checkPage(page, `block-form-${size}`);
     await page.getByRole('button', { name: 'Block this identity provider' }).click();
+    await confirm('Block this identity provider?', 'Block it', 'block');
     await done('blocked');
     await page.getByText(`In force: keys leaked, ${size}, ends in`).waitFor();
     await page.locator('time[title="2999-01-01T00:00:00Z"]').first().waitFor();
@@ -185,9 +193,10 @@ for (const [size, viewport] of Object.entries(SIZES)) {
     await page.getByText('Lift the block of trial').click();
     await page.getByLabel('Reason for lifting the block of trial').fill('keys replaced');
     await page.getByRole('button', { name: 'Lift this block' }).click();
+    await confirm('Lift this block?', 'Lift it', 'lift');
     await done('lifted');
-    await page.getByText('Drain this hub').click();
-    await page.getByRole('button', { name: 'Drain', exact: true }).click();
+    await page.getByRole('button', { name: 'Drain this hub' }).click();
+    await confirm('Drain this hub?', 'Drain it', 'drain');
     await done('drained');
     assert.equal((await fetch(`${hub.privateBase}/readyz`)).status, 503);
     await page.getByRole('heading', { name: 'The hub is not ready' }).waitFor();
@@ -196,7 +205,19 @@ for (const [size, viewport] of Object.entries(SIZES)) {
     assert.equal((await fetch(`${hub.privateBase}/readyz`)).status, 200);
     await page.getByRole('button', { name: 'Reload files and keys now' }).click();
     await done('reloaded');
-    await page.getByText("A person's recent logins").click();
+    await page.getByRole('button', { name: 'Rotate keys' }).click();
+    await page.getByRole('heading', { name: 'Create the next keys?' }).waitFor();
+    await checkPage(page, `confirm-rotate-${size}`);
+    await page.getByRole('link', { name: 'Cancel' }).click();
+    await page.getByRole('rowheader', { name: 'nowhere' }).getByRole('link').first().click();
+    await page.getByText('Block nowhere').click();
+    await checkPage(page, `identity-provider-acts-${size}`);
+    await page.getByRole('button', { name: 'Try it again now' }).click();
+    await page.getByText('nowhere fails: Y').waitFor();
+    await checkPage(page, `probed-${size}`);
+    await page.getByRole('link', { name: 'nowhere' }).click();
+    await page.getByRole('link', { name: 'Overview' }).click();
+    await page.getByText('A person: recent logins').click();
     await page.getByLabel("The person's sub").fill('a-sub');
     await page.getByLabel('Reason, for example').fill('ticket 4711');
     await page.getByRole('button', { name: 'Search and record the reason' }).click();
@@ -204,6 +225,14 @@ for (const [size, viewport] of Object.entries(SIZES)) {
     await page.getByRole('heading', { name: 'This was not done' }).waitFor();
     await page.getByText('Y500104').waitFor();
     await checkPage(page, `search-refused-${size}`);
+    await page.getByRole('link', { name: 'Back to the overview' }).click();
+    await page.getByText('A person: recent logins').click();
+    await page.getByLabel("The person's sub").fill('a-sub');
+    await page.getByLabel('Reason, for example').fill('ticket 4711');
+    await checkPage(page, `person-acts-${size}`);
+    await page.getByRole('button', { name: 'End the sessions' }).click();
+    await confirm('End the sessions of this person?', 'End the sessions', 'end-sessions');
+    await page.getByText('Y500104').waitFor();
     await page.goto(`${hub.privateBase}/admin/?refresh=on`);
     await page.getByText('loads itself again every 10 seconds').waitFor();
     await page.getByRole('link', { name: 'Stop that' }).click();

@@ -83,7 +83,7 @@ impl AdminApi {
             return error_response(code, error.details, None);
         }
         let nonce = self.console.core.env.entropy().token();
-        let page = pages::refused_page(&error, &nonce);
+        let page = pages::acts::refused_page(&error, &nonce);
         responses::admin_page_response(code.entry().status, &nonce, page)
     }
 

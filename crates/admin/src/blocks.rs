@@ -9,11 +9,12 @@ use serde_json::Value;
 use super::operators::AdminRequester;
 use super::responses::{AdminError, json_response, ok_response};
 use super::{AdminApi, BODY_TIMEOUT, MAX_BODY_BYTES};
+use crate::actions::{ActOutcome, ActRequest, Confirmation, ConsoleAct};
 use passerelle_audit::{Event, EventKind};
 use passerelle_hub::blocks::{BlockUpdateError, Persistence};
 use passerelle_hub::registry::{BlockError, BlockRow, NewBlock};
 use passerelle_protocol::catalogue::ErrorCode;
-use passerelle_protocol::ids::ConnectorId;
+use passerelle_protocol::ids::{ClientId, ConnectorId};
 use passerelle_protocol::json::parse_object;
 
 /// Response body of `GET /admin/blocks`.
@@ -31,6 +32,103 @@ pub struct BlockChange {
     /// Why it is not persisted, and how to fix that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warning: Option<String>,
+}
+
+/// The forms.
+pub(super) const ACTS: &[ConsoleAct] = &[
+    ConsoleAct {
+        name: "block",
+        confirm: Some(|act| Box::pin(async move { confirm_block(act) })),
+        perform: |act| {
+            Box::pin(async move {
+                let new = block_of_form(act)?;
+                let reason = Some(new.reason.as_str());
+                let change = act.admin.set_block(act.request, act.by, &new, reason).await?;
+                Ok(describe_change("The block is in force from its beginning", &change))
+            })
+        },
+    },
+    ConsoleAct {
+        name: "unblock",
+        confirm: Some(|act| Box::pin(async move { confirm_unblock(act) })),
+        perform: |act| {
+            Box::pin(async move {
+                let reason = Some(act.form.reason()?);
+                let id = act.form.field("id").unwrap_or_default();
+                let change = act.admin.lift_block(act.request, act.by, id, reason).await?;
+                Ok(describe_change("The block is lifted", &change))
+            })
+        },
+    },
+];
+
+fn block_of_form(act: &ActRequest<'_>) -> Result<NewBlock, AdminError> {
+    let form = act.form;
+    let named: Vec<ClientId> = form.lines("service_providers").map(ClientId::from).collect();
+    Ok(NewBlock {
+        connector: ConnectorId::new(form.field("connector").unwrap_or_default()),
+        service_providers: (!named.is_empty()).then_some(named),
+        reason: form.reason()?.to_owned(),
+        message: form.texts("message"),
+        from: form.time("from"),
+        until: form.time("until"),
+    })
+}
+
+fn confirm_block(act: &ActRequest<'_>) -> Result<Confirmation, AdminError> {
+    let NewBlock { connector, service_providers, reason, message, from, until } =
+        block_of_form(act)?;
+    let whom = service_providers.map_or_else(
+        || "all".to_owned(),
+        |some| some.iter().map(ClientId::as_str).collect::<Vec<_>>().join(", "),
+    );
+    let mut facts = vec![
+        ("Identity provider".to_owned(), act.admin.console.describe_connector(&connector)),
+        ("Service providers".to_owned(), whom),
+        ("Reason, for operators".to_owned(), reason),
+    ];
+    facts.extend(
+        message.into_iter().map(|(language, text)| (format!("Message to users, {language}"), text)),
+    );
+    facts.push(("Begins".to_owned(), from.unwrap_or_else(|| "now".to_owned())));
+    facts.push(("Ends".to_owned(), until.unwrap_or_else(|| "when it is lifted".to_owned())));
+    Ok(Confirmation {
+        question: "Block this identity provider?".to_owned(),
+        facts,
+        fields: Vec::new(),
+        consequence: "While the block is in force, no user of these services can sign in by this identity provider, also not in a login that has begun.",
+        button: "Block it",
+    })
+}
+
+fn confirm_unblock(act: &ActRequest<'_>) -> Result<Confirmation, AdminError> {
+    let reason = act.form.reason()?.to_owned();
+    let id = act.form.field("id").unwrap_or_default();
+    let connectors = &act.admin.console.connectors;
+    let current = connectors.overview().into_iter().flat_map(|row| row.blocks);
+    let mut all = current.chain(connectors.orphaned_blocks());
+    let block = all.find(|block| block.id.as_deref() == Some(id)).ok_or(ErrorCode::BlockUnknown)?;
+    let name = act.admin.console.describe_connector(&block.connector);
+    Ok(Confirmation {
+        question: "Lift this block?".to_owned(),
+        facts: vec![
+            ("Identity provider".to_owned(), name),
+            ("Reason of the block".to_owned(), block.reason),
+            ("Reason for lifting it".to_owned(), reason),
+        ],
+        fields: Vec::new(),
+        consequence: "Users may sign in by this identity provider at once, unless another block is in force.",
+        button: "Lift it",
+    })
+}
+
+fn describe_change(what: &str, change: &BlockChange) -> ActOutcome {
+    let id = &change.block.connector;
+    let warning = change.warning.as_ref().map(|warning| format!(" Warning: {warning}"));
+    ActOutcome {
+        message: format!("{what}: {id}.{}", warning.unwrap_or_default()),
+        see: Some((format!("/admin/identity-providers/{id}"), id.to_string())),
+    }
 }
 
 /// Handles `GET /admin/blocks`: lists the blocks that have not ended, from files and commands.
@@ -105,7 +203,7 @@ impl AdminApi {
         Ok(block_change(row, persistence))
     }
 
-    /// Records a change of a block. A block by command covers all service providers or one.
+    /// Records a change of a block, in one line for each service provider that it names.
     fn audit_block_change(
         &self,
         kind: EventKind,
@@ -113,14 +211,19 @@ impl AdminApi {
         row: &BlockRow,
         reason: Option<&str>,
     ) {
-        self.console.core.audit.record(|| {
+        let event = || {
             let event = Event::new(kind)
                 .idp(&row.connector)
                 .block(row.id.as_deref().unwrap_or_default())
                 .operator(&by.operator.name);
-            let event = reason.into_iter().fold(event, Event::reason);
-            row.service_providers.iter().flatten().take(1).fold(event, Event::sp)
-        });
+            reason.into_iter().fold(event, Event::reason)
+        };
+        match &row.service_providers {
+            None => self.console.core.audit.record(event),
+            Some(some) => {
+                some.iter().for_each(|id| self.console.core.audit.record(|| event().sp(id)));
+            }
+        }
     }
 }
 
@@ -156,7 +259,10 @@ impl From<BlockError> for AdminError {
                 let known: Vec<&str> = known.iter().map(ConnectorId::as_str).collect();
                 Self::new(ErrorCode::BlockConnector, &format!("known: {}", known.join(", ")))
             }
-            BlockError::UnknownServiceProvider => ErrorCode::BlockServiceProvider.into(),
+            BlockError::UnknownServiceProvider(id) => {
+                let detail = format!("service_provider: {id} is not the client_id of one");
+                Self::new(ErrorCode::BlockServiceProvider, &detail)
+            }
             BlockError::Invalid(diagnostics) => Self {
                 code: ErrorCode::BlockInvalid,
                 details: diagnostics.iter().map(ToString::to_string).collect(),

@@ -54,7 +54,7 @@ use passerelle_grants::HubCore;
 use passerelle_hub::Connectors;
 use passerelle_hub::registry::ConnectorRow;
 use passerelle_protocol::catalogue::ErrorCode;
-use passerelle_protocol::ids::SupportId;
+use passerelle_protocol::ids::{ConnectorId, SupportId};
 use passerelle_web::responses;
 
 /// Reports how full the store is now.
@@ -97,6 +97,12 @@ pub struct AdminConsole {
 }
 
 impl AdminConsole {
+    /// Returns the id and the English name of an identity provider; the id alone of an unknown one.
+    pub(super) fn describe_connector(&self, id: &ConnectorId) -> String {
+        let name = self.connectors.display_name(id);
+        name.map_or_else(|| id.to_string(), |name| format!("{id} ({})", english_name(&name)))
+    }
+
     fn current_status(&self) -> HubStatus {
         let report = self.readiness.report();
         HubStatus {
@@ -294,6 +300,7 @@ pub(super) fn console_page(
     render: impl FnOnce(&PageContext) -> String,
 ) -> HttpResponse {
     let nonce = console.core.env.entropy().token();
-    let page = PageContext::new(&nonce, &console.node, by, console.core.env.now());
+    let languages = &console.core.federation.load().languages;
+    let page = PageContext::new(&nonce, &console.node, by, console.core.env.now(), languages);
     responses::admin_page_response(status, &nonce, render(&page))
 }

@@ -25,6 +25,7 @@ mod operations;
 pub mod operator_accounts;
 pub mod operators;
 pub mod private_listener;
+mod probes;
 mod problem;
 pub mod readable;
 pub mod readiness;
@@ -53,6 +54,7 @@ pub use logins::LoginSearch;
 pub use operations::{DrainState, HubOperations, NewKey, ReloadOutcome, RotationOutcome};
 pub use operators::AdminCredentials;
 use operators::{AdminRequester, Operator, required_role};
+pub use probes::ProbeOutcome;
 pub use problem::{Problem, fold_problems};
 pub use refresh_grants::{RefreshGrantList, RefreshGrantRevocation, RevokedGrants};
 pub use responses::AdminErrorBody;
@@ -273,6 +275,7 @@ pub fn admin_routes(admin: Arc<AdminApi>) -> impl HttpServiceFactory {
         .service(resource("/blocks/{id}", "DELETE").delete(blocks::lift_block))
         .service(resource("/keys/reload", "POST").post(reload_keys))
         .configure(operations::configure_routes)
+        .configure(probes::configure_routes)
         .configure(logins::configure_routes)
         .configure(refresh_grants::configure_routes)
         .configure(sessions::configure_routes)

@@ -5,6 +5,7 @@ use actix_web::web::{Data, ReqData, ServiceConfig};
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
+use super::actions::{ActOutcome, Confirmation, ConsoleAct};
 use super::operators::AdminRequester;
 use super::responses::{AdminError, ok_response};
 use super::{AdminApi, resource};
@@ -60,6 +61,85 @@ pub struct RotationOutcome {
 pub struct DrainState {
     pub draining: bool,
 }
+
+/// The forms.
+pub(super) const ACTS: &[ConsoleAct] = &[
+    ConsoleAct {
+        name: "reload",
+        confirm: None,
+        perform: |act| {
+            Box::pin(async move {
+                let problems = act.admin.reload(act.by).await.findings.len();
+                let message = match problems {
+                    0 => "The files and the keys were read. All of them are in use.".to_owned(),
+                    problems => format!(
+                        "The files and the keys were read. Problems: {problems}; see the check config."
+                    ),
+                };
+                Ok(ActOutcome::new(message))
+            })
+        },
+    },
+    ConsoleAct {
+        name: "rotate-keys",
+        confirm: Some(|act| {
+            Box::pin(async move {
+                Ok(Confirmation {
+                    question: "Create the next keys?".to_owned(),
+                    facts: vec![("Hub".to_owned(), act.admin.console.node.clone())],
+                    fields: Vec::new(),
+                    consequence: "The next signing keys are published at once and sign later. If the other hubs have key folders of their own, copy the new files there before that time.",
+                    button: "Create them",
+                })
+            })
+        }),
+        perform: |act| {
+            Box::pin(async move {
+                let keys = act.admin.rotate(act.by).await?.keys;
+                let listed = keys
+                    .iter()
+                    .map(|key| format!("{} ({}) from {}", key.kid, key.purpose, key.from));
+                Ok(ActOutcome::new(format!(
+                    "New keys: {}. If the other hubs have key folders of their own, copy the files there before that time.",
+                    listed.collect::<Vec<_>>().join("; ")
+                )))
+            })
+        },
+    },
+    ConsoleAct {
+        name: "drain",
+        confirm: Some(|act| {
+            Box::pin(async move {
+                Ok(Confirmation {
+                    question: "Drain this hub?".to_owned(),
+                    facts: vec![("Hub".to_owned(), act.admin.console.node.clone())],
+                    fields: Vec::new(),
+                    consequence: "The hub reports that it is not ready, so that the load balancer sends requests elsewhere. It still serves what reaches it. A restart ends this.",
+                    button: "Drain it",
+                })
+            })
+        }),
+        perform: |act| {
+            Box::pin(async move {
+                act.admin.set_drained(true, act.by);
+                Ok(ActOutcome::new(
+                    "This hub is not ready now: the load balancer sends its requests elsewhere."
+                        .to_owned(),
+                ))
+            })
+        },
+    },
+    ConsoleAct {
+        name: "resume",
+        confirm: None,
+        perform: |act| {
+            Box::pin(async move {
+                act.admin.set_drained(false, act.by);
+                Ok(ActOutcome::new("This hub takes requests again.".to_owned()))
+            })
+        },
+    },
+];
 
 impl AdminApi {
     /// Reads files and keys at once.

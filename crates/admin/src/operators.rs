@@ -15,9 +15,10 @@ use passerelle_protocol::ids::Secret;
 pub const ADMIN_TOKEN_NAME: &str = "admin token";
 
 /// POST requests that change nothing: searches carry personal data, which must not be in a URL.
-const READ_ONLY_POST_PATHS: [&str; 4] = [
+const READ_ONLY_POST_PATHS: [&str; 5] = [
     "/admin/logins/search",
     "/admin/actions/search",
+    "/admin/actions/list-grants",
     "/admin/peer/logins/search",
     "/admin/refresh-grants/search",
 ];

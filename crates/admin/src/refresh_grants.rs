@@ -7,9 +7,11 @@ use actix_web::web::{self, Data, ReqData};
 use serde::{Deserialize, Serialize};
 
 use super::AdminApi;
+use super::actions::{ActOutcome, Confirmation, ConsoleAct, person};
 use super::logins::{LoginSearch, parse_search, record_search};
 use super::operators::AdminRequester;
 use super::responses::{AdminError, ok_response};
+use super::sessions::person_facts;
 use passerelle_audit::{Event, EventKind};
 use passerelle_grants::RefreshGrantSummary;
 
@@ -45,15 +47,76 @@ pub(super) fn configure_routes(config: &mut web::ServiceConfig) {
         .service(web::resource("/refresh-grants/revoke").post(revoke));
 }
 
+/// The forms.
+pub(super) const ACTS: &[ConsoleAct] = &[ConsoleAct {
+    name: "revoke-grants",
+    confirm: Some(|act| {
+        Box::pin(async move {
+            let mut facts = person_facts(act)?;
+            let which = act.form.field("id").unwrap_or("all of the person at this service");
+            facts.push(("Refresh tokens".to_owned(), which.to_owned()));
+            Ok(Confirmation {
+                question: "End refresh tokens of this person?".to_owned(),
+                facts,
+                fields: Vec::new(),
+                consequence: "The service can't renew its access any more; the access tokens end, too.",
+                button: "End the refresh tokens",
+            })
+        })
+    }),
+    perform: |act| {
+        Box::pin(async move {
+            let LoginSearch { sub, reason } = person(act.form);
+            let id = act.form.field("id").map(str::to_owned);
+            let revocation = RefreshGrantRevocation { sub, reason, id };
+            let revoked = act.admin.revoke_refresh_grants(act.by, revocation).await?.revoked;
+            Ok(ActOutcome::new(format!("Refresh tokens ended: {revoked}.")))
+        })
+    },
+}];
+
+impl AdminApi {
+    /// Lists the refresh tokens of a person, and records who asked for it and why.
+    ///
+    /// # Errors
+    /// `LoginSearchMalformed`, `LoginSearchUnrecorded`, or the error of the store.
+    pub(super) async fn find_refresh_grants(
+        &self,
+        by: &AdminRequester,
+        person: &LoginSearch,
+    ) -> Result<RefreshGrantList, AdminError> {
+        let (subject, _) = record_search(self, person, &by.operator.name)?;
+        let grants = self.refresh_tokens.find_by_subject(&subject).await?;
+        Ok(RefreshGrantList { grants })
+    }
+
+    /// Ends refresh tokens of a person, and records who asked for it and why.
+    ///
+    /// # Errors
+    /// As [`Self::find_refresh_grants`].
+    async fn revoke_refresh_grants(
+        &self,
+        by: &AdminRequester,
+        revocation: RefreshGrantRevocation,
+    ) -> Result<RevokedGrants, AdminError> {
+        let RefreshGrantRevocation { sub, reason, id } = revocation;
+        let search = LoginSearch { sub, reason };
+        let (subject, reason) = record_search(self, &search, &by.operator.name)?;
+        let revoked = self.refresh_tokens.end_by_subject(&subject, id.as_deref()).await?;
+        self.console.core.audit.record(|| {
+            let event = Event::new(EventKind::RefreshGrantsRevoked).subject(&subject);
+            event.operator(&by.operator.name).reason(&reason)
+        });
+        Ok(RevokedGrants { revoked })
+    }
+}
+
 async fn search(
     admin: Data<AdminApi>,
     by: ReqData<AdminRequester>,
     payload: web::Payload,
 ) -> Result<HttpResponse, AdminError> {
-    let search: LoginSearch = parse_search(payload).await?;
-    let (subject, _) = record_search(&admin, &search, &by.operator.name)?;
-    let grants = admin.refresh_tokens.find_by_subject(&subject).await?;
-    Ok(ok_response(&RefreshGrantList { grants }))
+    Ok(ok_response(&admin.find_refresh_grants(&by, &parse_search(payload).await?).await?))
 }
 
 async fn revoke(
@@ -61,13 +124,5 @@ async fn revoke(
     by: ReqData<AdminRequester>,
     payload: web::Payload,
 ) -> Result<HttpResponse, AdminError> {
-    let RefreshGrantRevocation { sub, reason, id } = parse_search(payload).await?;
-    let search = LoginSearch { sub, reason };
-    let (subject, reason) = record_search(&admin, &search, &by.operator.name)?;
-    let revoked = admin.refresh_tokens.end_by_subject(&subject, id.as_deref()).await?;
-    admin.console.core.audit.record(|| {
-        let event = Event::new(EventKind::RefreshGrantsRevoked).subject(&subject);
-        event.operator(&by.operator.name).reason(&reason)
-    });
-    Ok(ok_response(&RevokedGrants { revoked }))
+    Ok(ok_response(&admin.revoke_refresh_grants(&by, parse_search(payload).await?).await?))
 }

@@ -148,7 +148,7 @@ events! {
     ConfigRejected "config_rejected" [file]
         "A file is invalid: its last good version stays in use.";
     BlockSet "block_set" [idp sp block operator reason]
-        "A command blocked an identity provider, for one service provider or for all.";
+        "A command blocked an identity provider, for all service providers or for `sp`; each of several has its own line.";
     BlockLifted "block_lifted" [idp sp block operator reason]
         "A command lifted a block.";
     KeyAdded "key_added" [kid purpose]
@@ -189,6 +189,8 @@ events! {
         "An operator made the hub read its files and keys at once.";
     KeyRotationRequested "key_rotation_requested" [operator]
         "An operator asked for new keys; `key_added` names those created.";
+    ProbeRequested "probe_requested" [idp operator]
+        "An operator made the hub probe an identity provider at once.";
     HubDrained "hub_drained" [operator]
         "An operator made the hub not ready, so that a load balancer sends no new requests.";
     HubResumed "hub_resumed" [operator]

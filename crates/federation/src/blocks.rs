@@ -64,6 +64,14 @@ pub enum BlockTarget {
     Only(BTreeSet<ClientId>),
 }
 
+impl BlockTarget {
+    /// Returns the target for these service providers; all of them if none is named.
+    #[must_use]
+    pub fn from_named(service_providers: Option<Vec<ClientId>>) -> Self {
+        service_providers.map_or(Self::Everyone, |some| Self::Only(some.into_iter().collect()))
+    }
+}
+
 /// The unchecked fields of a block.
 #[derive(Clone, Copy, Debug)]
 pub struct BlockInput<'a> {
@@ -153,10 +161,7 @@ pub fn parse_blocks(
     let mut blocks = Vec::new();
     for (index, table) in tables.iter().enumerate() {
         let key = format!("block[{index}]");
-        let target = match &table.service_providers {
-            None => BlockTarget::Everyone,
-            Some(some) => BlockTarget::Only(some.iter().cloned().collect()),
-        };
+        let target = BlockTarget::from_named(table.service_providers.clone());
         // An empty list blocks for no one, although the operator may mean everyone.
         if table.service_providers.as_ref().is_some_and(Vec::is_empty) {
             let fix = "name service providers, or remove the key to block it for all";

@@ -13,8 +13,8 @@ use url::Url;
 use passerelle_admin::console::{HubStatus, LoginView, PersonLogins};
 use passerelle_admin::{
     AdminErrorBody, BlockChange, ConnectorList, DrainState, EndedSessions, ExportedClient,
-    KeysInUse, LoginSearch, RefreshGrantList, RefreshGrantRevocation, RegistrationApproval,
-    RegistrationChange, RegistrationRemoval, ReloadOutcome, RevokedGrants,
+    KeysInUse, LoginSearch, ProbeOutcome, RefreshGrantList, RefreshGrantRevocation,
+    RegistrationApproval, RegistrationChange, RegistrationRemoval, ReloadOutcome, RevokedGrants,
 };
 use passerelle_config::command_settings::AdminAccess;
 use passerelle_egress::safe_http_client::{
@@ -175,6 +175,15 @@ impl AdminClient {
     /// See [`AdminClientError`].
     pub async fn unblock(&self, id: &str) -> AdminResult<BlockChange> {
         self.send(Method::DELETE, &format!("admin/blocks/{}", segment(id)), None::<&()>).await
+    }
+
+    /// Makes the hub probe an identity provider at once.
+    ///
+    /// # Errors
+    /// See [`AdminClientError`].
+    pub async fn probe(&self, connector: &str) -> AdminResult<ProbeOutcome> {
+        let path = format!("admin/connectors/{}/probe", segment(connector));
+        self.send(Method::POST, &path, None::<&()>).await
     }
 
     /// Makes the hub reload its keys; they are in use when this returns.

@@ -13,19 +13,32 @@ const PEER: &str = "the-token-of-the-hubs-of-more-than-32-characters";
 
 /// A hub with an operator, a viewer, a token for other hubs, and an audit log in a file.
 async fn staffed() -> TestHub {
+    staffed_with("").await
+}
+
+/// The same with more settings.
+async fn staffed_with(more: &str) -> TestHub {
     TestHub::edited(|folder| {
-        for (name, token) in [("alice", ALICE), ("vera", VERA), ("peer", PEER)] {
-            std::fs::write(folder.join(format!("{name}.token")), token).unwrap();
-        }
+        with_staff(folder);
         let path = folder.join("passerelle.toml");
         let settings = std::fs::read_to_string(&path).unwrap();
-        let staff = "admin_token = { env = \"ADMIN_TOKEN\" }, peer_token = { file = \"peer.token\" }, operators = [\
-            { name = \"alice\", role = \"operator\", token = { file = \"alice.token\" } }, \
-            { name = \"vera\", role = \"viewer\", token = { file = \"vera.token\" } }]";
-        let settings = settings.replace("admin_token = { env = \"ADMIN_TOKEN\" }", staff);
-        std::fs::write(&path, format!("{settings}\n{AUDITED}")).unwrap();
+        std::fs::write(&path, format!("{more}{settings}\n{AUDITED}")).unwrap();
     })
     .await
+}
+
+/// Adds the operators and the token for other hubs to a configuration.
+fn with_staff(folder: &std::path::Path) {
+    for (name, token) in [("alice", ALICE), ("vera", VERA), ("peer", PEER)] {
+        std::fs::write(folder.join(format!("{name}.token")), token).unwrap();
+    }
+    let path = folder.join("passerelle.toml");
+    let settings = std::fs::read_to_string(&path).unwrap();
+    let staff = "admin_token = { env = \"ADMIN_TOKEN\" }, peer_token = { file = \"peer.token\" }, operators = [\
+        { name = \"alice\", role = \"operator\", token = { file = \"alice.token\" } }, \
+        { name = \"vera\", role = \"viewer\", token = { file = \"vera.token\" } }]";
+    let settings = settings.replace("admin_token = { env = \"ADMIN_TOKEN\" }", staff);
+    std::fs::write(&path, settings).unwrap();
 }
 
 async fn send_as(hub: &TestHub, token: &str, request: TestRequest) -> Answer {
@@ -47,8 +60,12 @@ async fn sign_in_cookie(hub: &TestHub, token: &str) -> String {
 
 /// Returns the token of the forms on the overview.
 async fn form_token(hub: &TestHub, cookie: &str) -> String {
-    let page = hub.console_page("/admin/", cookie).await;
-    let (_, rest) = page.body.split_once("name=\"form_token\" value=\"").unwrap_or_default();
+    form_token_of(&hub.console_page("/admin/", cookie).await.body)
+}
+
+/// Returns the token of the forms on a page.
+fn form_token_of(page: &str) -> String {
+    let (_, rest) = page.split_once("name=\"form_token\" value=\"").unwrap_or_default();
     rest.split('"').next().unwrap().to_owned()
 }
 
@@ -75,6 +92,39 @@ async fn blocks(hub: &TestHub) -> usize {
     list["blocks"].as_array().unwrap().len()
 }
 
+/// Every form of the console that changes something, with fields that it takes.
+const ACTS: &[(&str, &[(&str, &str)])] = &[
+    ("block", &[("connector", "amandier"), ("reason", "keys leaked, case 4711")]),
+    ("unblock", &[("id", "7K3Q9WZX2M4T"), ("reason", "keys replaced")]),
+    ("end-sessions", &[("sub", "a-sub"), ("reason", "ticket 4711")]),
+    ("revoke-grants", &[("sub", "a-sub"), ("reason", "ticket 4711")]),
+    ("probe", &[("connector", "amandier")]),
+    ("reload", &[]),
+    ("rotate-keys", &[]),
+    ("drain", &[]),
+    ("resume", &[]),
+];
+
+/// Events of the acts.
+const ACT_EVENTS: &[&str] = &[
+    "block_set",
+    "block_lifted",
+    "logins_searched",
+    "session_ended_by_operator",
+    "refresh_grants_revoked",
+    "probe_requested",
+    "reload_requested",
+    "key_rotation_requested",
+    "hub_drained",
+    "hub_resumed",
+];
+
+/// The fields of a form that its operator has confirmed.
+fn confirmed<'a>(token: &'a str, fields: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
+    let added = [("form_token", token), ("confirmed", "yes")];
+    added.iter().chain(fields).copied().collect()
+}
+
 const BLOCK: &str = r#"{"connector":"amandier","reason":"keys leaked, case 4711"}"#;
 
 #[actix_web::test]
@@ -88,6 +138,7 @@ async fn a_viewer_who_tries_to_change_the_hub_is_refused_and_named() {
         TestRequest::post().uri("/admin/reload"),
         TestRequest::post().uri("/admin/keys/rotate"),
         TestRequest::post().uri("/admin/keys/reload"),
+        TestRequest::post().uri("/admin/connectors/amandier/probe"),
     ];
     let count = changes.len();
     for change in changes {
@@ -101,18 +152,17 @@ async fn a_viewer_who_tries_to_change_the_hub_is_refused_and_named() {
     let page = hub.console_page("/admin/", &cookie).await;
     assert!(!page.body.contains("/admin/actions/block") && !page.body.contains("Rotate keys"));
     let token = form_token(&hub, &cookie).await;
-    for action in ["block", "unblock", "reload", "rotate-keys", "drain", "resume"] {
-        let fields = [
-            ("form_token", token.as_str()),
-            ("connector", "amandier"),
-            ("reason", "without the role"),
-        ];
+    for (action, fields) in ACTS {
+        let fields = confirmed(&token, fields);
         let answer = submit(&hub, action, (&cookie, "same-origin"), &fields).await;
         assert_eq!(answer.status, 403, "{action}");
     }
     assert_eq!(blocks(&hub).await, 0);
     let refused = recorded(&hub, "admin_refused");
-    assert_eq!(refused.len(), count + 6);
+    assert_eq!(refused.len(), count + ACTS.len());
+    for event in ACT_EVENTS {
+        assert!(recorded(&hub, event).is_empty(), "{event}");
+    }
     assert!(refused.iter().all(|line| line["operator"] == "vera"), "{refused:?}");
     assert!(
         hub.get_admin("/admin/status", &[("authorization", &format!("Bearer {VERA}"))])
@@ -123,7 +173,8 @@ async fn a_viewer_who_tries_to_change_the_hub_is_refused_and_named() {
 }
 
 #[actix_web::test]
-async fn an_operator_blocks_and_unblocks_from_a_page_with_a_reason_and_an_end() {
+async fn an_operator_blocks_and_unblocks_from_a_page_with_a_reason_and_an_end_after_a_confirmation()
+{
     let hub = staffed().await;
     let cookie = sign_in_cookie(&hub, ALICE).await;
     let token = form_token(&hub, &cookie).await;
@@ -132,24 +183,43 @@ async fn an_operator_blocks_and_unblocks_from_a_page_with_a_reason_and_an_end() 
         ("form_token", token.as_str()),
         ("connector", "amandier"),
         ("reason", "keys leaked, case 4711"),
+        ("from", "2001-01-01T00:00"),
         ("until", "2999-01-01T00:00"),
+        ("service_providers", "bakery\r\n\r\nlibrary "),
+        ("message.en", "Back on <b>Monday</b>."),
+        ("message.fr", ""),
     ];
+    let asked = submit(&hub, "block", mine, &fields).await;
+    assert_eq!(asked.status, 200, "{}", asked.body);
+    for named in ["Block this identity provider?", "bakery, library", "2999-01-01T00:00:00Z"] {
+        assert!(asked.body.contains(named), "{named}: {}", asked.body);
+    }
+    assert!(!asked.body.contains("<b>Monday"), "{}", asked.body);
+    assert_eq!(blocks(&hub).await, 0, "nothing happens before the confirmation");
+    let fields: Vec<_> = fields.into_iter().chain([("confirmed", "yes")]).collect();
     let answer = submit(&hub, "block", mine, &fields).await;
     assert_eq!(answer.status, 200, "{}", answer.body);
+    assert!(answer.body.contains("/admin/identity-providers/amandier"), "{}", answer.body);
     let list: Value = hub.get_json("/admin/blocks").await;
     let block = &list["blocks"][0];
     assert_eq!(
         (block["until"].as_str(), block["in_force"].as_bool()),
         (Some("2999-01-01T00:00:00Z"), Some(true))
     );
+    assert_eq!(block["service_providers"], serde_json::json!(["bakery", "library"]));
+    assert_eq!(block["message"], serde_json::json!({ "en": "Back on <b>Monday</b>." }));
+    assert_eq!(block["from"], "2001-01-01T00:00:00Z");
+    let services: Vec<Value> =
+        recorded(&hub, "block_set").iter().map(|line| line["sp"].clone()).collect();
+    assert_eq!(services, ["bakery", "library"]);
     let page = hub.console_page("/admin/", &cookie).await;
     assert!(page.body.contains("keys leaked, case 4711") && page.body.contains("alice (operator)"));
     // Neither change goes without a reason.
     let id = block["id"].as_str().unwrap();
-    let bare = [("form_token", token.as_str()), ("id", id), ("reason", "  ")];
+    let bare = confirmed(&token, &[("id", id), ("reason", "  ")]);
     assert_eq!(submit(&hub, "unblock", mine, &bare).await.status, 400);
     assert_eq!(blocks(&hub).await, 1);
-    let fields = [("form_token", token.as_str()), ("id", id), ("reason", "keys replaced")];
+    let fields = confirmed(&token, &[("id", id), ("reason", "keys replaced")]);
     assert_eq!(submit(&hub, "unblock", mine, &fields).await.status, 200);
     assert_eq!(blocks(&hub).await, 0);
     let operator_and_reason = |event: &str| {
@@ -176,14 +246,19 @@ async fn a_cross_site_form_post_to_the_console_changes_nothing() {
         ("same-origin", forged("guessed")),
         ("same-origin", other.as_str()),
     ] {
-        let fields =
-            [("form_token", sent), ("connector", "amandier"), ("reason", "by a forged form")];
-        for action in ["block", "drain", "rotate-keys"] {
+        for (action, fields) in ACTS {
+            let fields = confirmed(sent, fields);
             let answer = submit(&hub, action, (&cookie, site), &fields).await;
+            assert!(answer.status >= 400, "{site} {sent} {action}: {}", answer.status);
+            // Nor does it show what it would do.
+            let answer = submit(&hub, action, (&cookie, site), &fields[..1]).await;
             assert!(answer.status >= 400, "{site} {sent} {action}: {}", answer.status);
         }
     }
     assert_eq!(blocks(&hub).await, 0);
+    for event in ACT_EVENTS {
+        assert!(recorded(&hub, event).is_empty(), "{event}");
+    }
     let status: HubStatus = hub.get_json("/admin/status").await;
     assert!(status.ready && !status.drained);
     // Without a cookie there is only the sign-in form.
@@ -315,4 +390,99 @@ async fn a_peer_with_a_wrong_or_an_operators_token_gets_no_data() {
     let request = TestRequest::post().uri("/admin/peer/logins/search").set_payload(body);
     assert_eq!(send_as(&hub, PEER, request).await.status, 200);
     assert_eq!(recorded(&hub, "logins_searched")[0]["operator"], "bob (at another hub)");
+}
+
+#[actix_web::test]
+async fn an_operator_ends_a_persons_sessions_and_refresh_tokens_from_a_page_after_a_confirmation() {
+    let hub = staffed_with("index_sessions_by_sub = true\n").await;
+    let browser = hub.browser();
+    let received = browser.authorize(&Authorize::by("bakery")).await.finish_as("angela").await;
+    let tokens = hub.tokens("bakery", &received).await;
+    let sub = tokens.id_token["sub"].as_str().unwrap().to_owned();
+    let cookie = sign_in_cookie(&hub, ALICE).await;
+    let token = form_token(&hub, &cookie).await;
+    let mine = (cookie.as_str(), "same-origin");
+    let person = [("sub", sub.as_str()), ("reason", "device stolen <i>4711</i>")];
+    for (action, question, done, event) in [
+        (
+            "end-sessions",
+            "End the sessions of this person?",
+            "Sessions ended: 1.",
+            "session_ended_by_operator",
+        ),
+        (
+            "revoke-grants",
+            "End refresh tokens of this person?",
+            "Refresh tokens ended: 0.",
+            "refresh_grants_revoked",
+        ),
+    ] {
+        let fields: Vec<_> =
+            [("form_token", token.as_str())].iter().chain(&person).copied().collect();
+        let asked = submit(&hub, action, mine, &fields).await;
+        assert!(asked.body.contains(question) && asked.body.contains(&sub), "{}", asked.body);
+        assert!(!asked.body.contains("<i>4711"), "{}", asked.body);
+        assert!(recorded(&hub, event).is_empty(), "nothing happens before the confirmation");
+        let answer = submit(&hub, action, mine, &confirmed(&token, &person)).await;
+        assert!(answer.body.contains(done), "{}", answer.body);
+        let line = recorded(&hub, event).pop().unwrap();
+        assert_eq!(
+            (&line["operator"], &line["reason"]),
+            (&Value::from("alice"), &Value::from(person[1].1))
+        );
+    }
+    // A viewer may list them, with a reason.
+    let cookie = sign_in_cookie(&hub, VERA).await;
+    let token = form_token(&hub, &cookie).await;
+    let listed =
+        submit(&hub, "list-grants", (&cookie, "same-origin"), &confirmed(&token, &person)).await;
+    assert!(
+        listed.status == 200 && listed.body.contains("No refresh token was found"),
+        "{}",
+        listed.body
+    );
+}
+
+#[actix_web::test]
+async fn an_operator_has_an_identity_provider_probed_from_its_page_and_by_a_program() {
+    let hub = staffed().await;
+    let cookie = sign_in_cookie(&hub, ALICE).await;
+    let page = hub.console_page("/admin/identity-providers/amandier", &cookie).await;
+    assert!(page.body.contains("Try it again now"), "{}", page.body);
+    let token = form_token(&hub, &cookie).await;
+    let fields = [("form_token", token.as_str()), ("connector", "amandier")];
+    let answer = submit(&hub, "probe", (&cookie, "same-origin"), &fields).await;
+    // The one of the tests is a page of the hub's own.
+    assert!(answer.status == 409 && answer.body.contains("Y500109"), "{}", answer.body);
+    assert!(answer.body.contains("makes no calls"), "{}", answer.body);
+    let probe = |id: &str| TestRequest::post().uri(&format!("/admin/connectors/{id}/probe"));
+    assert_eq!(send_as(&hub, ALICE, probe("unknown")).await.status, 422);
+    assert!(recorded(&hub, "probe_requested").is_empty());
+}
+
+/// Attack: an operator of another hub sends the forms of this one with the cookie and the form token
+/// of the other, or as a hub.
+#[actix_web::test]
+async fn an_operator_of_another_hub_changes_nothing_here() {
+    let hub = TestHub::several_edited(1, "", with_staff).await.0;
+    // The other hub is the first of the store.
+    let token = TestRequest::post().uri("/admin/sign-in").set_payload(format!("token={ALICE}"));
+    let signed_in = hub.send_private_to(0, token).await;
+    let cookie = signed_in.header("set-cookie").split(';').next().unwrap().to_owned();
+    let browser = [("accept", "text/html"), ("cookie", cookie.as_str())];
+    let page = TestRequest::get().uri("/admin/");
+    let page = browser.iter().fold(page, |page, header| page.insert_header(*header));
+    let page = hub.send_private_to(0, page).await;
+    let token = form_token_of(&page.body);
+    assert!(!token.is_empty(), "{}", page.body);
+    for (action, fields) in ACTS {
+        let fields = confirmed(&token, fields);
+        let answer = submit(&hub, action, (&cookie, "same-origin"), &fields).await;
+        assert_eq!(answer.status, 401, "{action}: {}", answer.body);
+        let form = Serializer::new(String::new()).extend_pairs(&fields).finish();
+        let request = TestRequest::post().uri(&format!("/admin/actions/{action}"));
+        let answer = send_as(&hub, PEER, request.set_payload(form)).await;
+        assert!(matches!(answer.status, 401 | 429), "{action}: {}", answer.body);
+    }
+    assert_eq!(blocks(&hub).await, 0);
 }

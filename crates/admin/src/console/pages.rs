@@ -1,6 +1,7 @@
 //! The pages of the admin console, in English. They work without script; the templates escape every
 //! value.
 
+pub mod acts;
 pub(super) mod failures;
 pub(super) mod overview;
 mod provider_rows;
@@ -17,6 +18,7 @@ use crate::responses::AdminError;
 use crate::settings::OperatorRole;
 use passerelle_audit::EventKind;
 use passerelle_federation::validity::format_rfc3339;
+use passerelle_localization::Languages;
 use passerelle_protocol::acr::Platform;
 use passerelle_protocol::catalogue::{CatalogueEntry, ErrorCode};
 use passerelle_protocol::env::Timestamp;
@@ -34,6 +36,8 @@ pub struct PageContext {
     form_token: String,
     /// Time of the page, RFC 3339.
     now: String,
+    /// Languages of the pages for users.
+    languages: Vec<String>,
 }
 
 impl PageContext {
@@ -43,6 +47,7 @@ impl PageContext {
         node: &str,
         by: Option<&AdminRequester>,
         now: Timestamp,
+        languages: &Languages,
     ) -> Self {
         let form_key = by.and_then(|by| by.form_key.as_ref());
         let token = form_key.map(|key| csrf::form_token(key, FormPurpose::ADMIN_ACTION, ""));
@@ -52,12 +57,20 @@ impl PageContext {
             operator: by.map(|by| (by.operator.name.clone(), by.operator.role)),
             form_token: token.unwrap_or_default(),
             now: format_rfc3339(now),
+            languages: languages.locales().map(ToString::to_string).collect(),
         }
     }
 
     /// Creates the context of a page without an operator, which shows no times.
     fn without_operator(nonce: &str) -> Self {
-        Self::new(nonce, "", None, Timestamp::default())
+        Self {
+            nonce: nonce.to_owned(),
+            node: String::new(),
+            operator: None,
+            form_token: String::new(),
+            now: format_rfc3339(Timestamp::default()),
+            languages: Vec::new(),
+        }
     }
 
     /// Returns how long ago a time is, or when it comes.
@@ -104,21 +117,6 @@ pub(super) fn not_found_page(error: &AdminError, page: &PageContext) -> String {
         details: &error.details,
         is_malformed: error.code == ErrorCode::SupportIdMalformed,
     })
-}
-
-/// Renders the page after a change.
-pub fn done_page(message: &str, page: &PageContext) -> String {
-    render_template(&OutcomeTemplate { page, message, error: None })
-}
-
-/// Renders the page after a change that was refused.
-pub fn not_done_page(error: &AdminError, page: &PageContext) -> String {
-    render_template(&OutcomeTemplate { page, message: "", error: Some(error) })
-}
-
-/// Renders the page of a request that was refused before its operator was known.
-pub fn refused_page(error: &AdminError, nonce: &str) -> String {
-    not_done_page(error, &PageContext::without_operator(nonce))
 }
 
 /// Renders the sign-in form. `refused` is the error of a token that was sent.
@@ -211,14 +209,6 @@ struct NotFoundTemplate<'a> {
 struct PersonLoginsTemplate<'a> {
     page: &'a PageContext,
     found: &'a PersonLogins,
-}
-
-#[derive(Template)]
-#[template(path = "admin_outcome.html")]
-struct OutcomeTemplate<'a> {
-    page: &'a PageContext,
-    message: &'a str,
-    error: Option<&'a AdminError>,
 }
 
 #[derive(Template)]

@@ -53,13 +53,16 @@ struct BlockFile {
 }
 
 /// A block as stored in the file and in the shared record.
+#[serde_with::serde_as]
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct BlockRecord {
     id: String,
     set_at: Timestamp,
     connector: ConnectorId,
-    service_provider: Option<ClientId>,
+    #[serde(rename = "service_provider")]
+    #[serde_as(as = "Option<serde_with::OneOrMany<_>>")]
+    service_providers: Option<Vec<ClientId>>,
     reason: String,
     message: BTreeMap<String, String>,
     from: Option<String>,
@@ -111,10 +114,9 @@ impl BlockRecord {
             id: id.clone(),
             set_at: *set_at,
             connector: block.connector.clone(),
-            // An operator's block is for all service providers or for one.
-            service_provider: match &block.target {
+            service_providers: match &block.target {
                 BlockTarget::Everyone => None,
-                BlockTarget::Only(some) => some.first().cloned(),
+                BlockTarget::Only(some) => Some(some.iter().cloned().collect()),
             },
             reason: block.reason.clone(),
             message: BTreeMap::clone(&block.message),
@@ -128,9 +130,7 @@ impl BlockRecord {
     /// # Errors
     /// What is invalid, as text.
     pub(super) fn into_block(self) -> Result<OperatorBlock, String> {
-        let target = self
-            .service_provider
-            .map_or(BlockTarget::Everyone, |one| BlockTarget::Only([one].into()));
+        let target = BlockTarget::from_named(self.service_providers);
         let input = BlockInput {
             reason: &self.reason,
             message: &self.message,

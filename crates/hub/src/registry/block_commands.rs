@@ -17,13 +17,15 @@ use passerelle_settings::FieldDiagnostic;
 use passerelle_telemetry::Metrics;
 
 /// A block to set on the running hub.
+#[serde_with::serde_as]
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NewBlock {
     pub connector: ConnectorId,
-    /// Absent for all service providers.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub service_provider: Option<ClientId>,
+    /// One service provider or a list of them; absent for all.
+    #[serde(rename = "service_provider", default, skip_serializing_if = "Option::is_none")]
+    #[serde_as(as = "Option<serde_with::OneOrMany<_>>")]
+    pub service_providers: Option<Vec<ClientId>>,
     /// For operators.
     pub reason: String,
     /// For users, by language.
@@ -40,7 +42,7 @@ pub struct NewBlock {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum BlockError {
     UnknownConnector { known: Vec<ConnectorId> },
-    UnknownServiceProvider,
+    UnknownServiceProvider(ClientId),
     Invalid(Vec<FieldDiagnostic>),
     NotUpdated(BlockUpdateError),
 }
@@ -84,17 +86,16 @@ impl Connectors {
                 known: federation.connectors().keys().cloned().collect(),
             });
         }
-        if new
-            .service_provider
-            .as_ref()
-            .is_some_and(|client_id| federation.service_provider(client_id).is_none())
-        {
-            return Err(BlockError::UnknownServiceProvider);
+        let mut named = new.service_providers.iter().flatten();
+        if let Some(unknown) = named.find(|id| federation.service_provider(id).is_none()) {
+            return Err(BlockError::UnknownServiceProvider(unknown.clone()));
         }
-        let target = new
-            .service_provider
-            .clone()
-            .map_or(BlockTarget::Everyone, |one| BlockTarget::Only([one].into()));
+        if new.service_providers.as_ref().is_some_and(Vec::is_empty) {
+            let fix = "leave it out for all service providers";
+            let diagnostic = FieldDiagnostic::new("service_provider", "is an empty list", fix);
+            return Err(BlockError::Invalid(vec![diagnostic]));
+        }
+        let target = BlockTarget::from_named(new.service_providers.clone());
         let (from, until) = (new.from.as_deref(), new.until.as_deref());
         let input = BlockInput { reason: &new.reason, message: &new.message, from, until };
         let block =

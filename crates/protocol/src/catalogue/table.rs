@@ -444,6 +444,7 @@ catalogue! {
     KeysNotRotated = "Y500106" 500 "server_error" Error Hub Operator "error-internal" "No new keys could be created in the key folder; the keys in use stay.";
     PeerToken = "Y500107" 401 "invalid_token" Warn Client Operator "error-bad-request" "The Authorization header must carry private.peer_token as a Bearer token.";
     SessionsNotIndexed = "Y500108" 409 "invalid_request" Info Client Operator "error-bad-request" "The sessions of a person can't be found: set index_sessions_by_sub = true, which finds those that begin from then on.";
+    IdentityProviderNotProbed = "Y500109" 409 "invalid_request" Info Client Operator "error-bad-request" "The hub does not probe this identity provider.";
     AuditUnwritable = "Y500110" 503 "temporarily_unavailable" Error Hub Operator "error-unavailable" "The hub can't write its audit log, and accepts no new logins.";
     RegistrationUnknown = "Y500120" 404 "invalid_request" Info Client Operator "error-not-found" "There is no registration, or no initial access token, of this id.";
     RegistrationRequestMalformed = "Y500121" 400 "invalid_request" Info Client Operator "error-bad-request" "The body is not a JSON object of the documented members.";
