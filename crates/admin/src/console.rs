@@ -233,8 +233,9 @@ async fn show_status(
         return Ok(ok_response(&status));
     }
     let refresh = RefreshMode::from_query(request.query_string());
+    let causes = console.own_failures().causes;
     let mut page = console_page(&console, Some(&by), 200, |page| {
-        overview::overview_page(&status, refresh, page)
+        overview::overview_page(&status, &causes, refresh, page)
     });
     if refresh == RefreshMode::On {
         let interval = HeaderValue::from(overview::REFRESH_SECONDS);

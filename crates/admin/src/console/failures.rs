@@ -59,6 +59,11 @@ impl AdminConsole {
         self.join_failures(self.report_failures(filter), others)
     }
 
+    /// Returns the failed logins of this hub, without asking the others.
+    pub(super) fn own_failures(&self) -> FailureOverview {
+        self.join_failures(self.report_failures(&FailureFilter::default()), Vec::new())
+    }
+
     fn join_failures(
         &self,
         own: FailureReport,

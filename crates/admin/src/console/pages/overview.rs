@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use askama::Template;
 
 use super::{PageContext, platform_name};
+use crate::console::failure_views::FailureCause;
 use crate::console::listing::{TablePage, TableQuery};
 use crate::console::views::HubStatus;
 use crate::login_trend::LoginMinute;
@@ -18,6 +19,8 @@ use passerelle_web::pages::render_template;
 pub(in crate::console) const REFRESH_SECONDS: u16 = 10;
 /// Rows of identity providers that need attention; a problem above names the cause of more.
 const MAX_UNHEALTHY_ROWS: usize = 20;
+/// Reasons of failed logins; the page of failures has all.
+const MAX_CAUSES: usize = 3;
 
 /// Whether the overview loads itself again at an interval. The operator decides, so that nothing
 /// moves unasked (WCAG 2.2, 2.2.2).
@@ -37,6 +40,7 @@ impl RefreshMode {
 /// Renders the overview.
 pub(in crate::console) fn overview_page(
     status: &HubStatus,
+    causes: &[FailureCause],
     refresh: RefreshMode,
     page: &PageContext,
 ) -> String {
@@ -46,6 +50,7 @@ pub(in crate::console) fn overview_page(
     render_template(&OverviewTemplate {
         page,
         status,
+        causes: causes.get(..MAX_CAUSES).unwrap_or(causes),
         refreshes: refresh == RefreshMode::On,
         shown,
         folded,
@@ -66,6 +71,8 @@ fn needs_attention(row: &ConnectorRow) -> bool {
 struct OverviewTemplate<'a> {
     page: &'a PageContext,
     status: &'a HubStatus,
+    /// The most frequent reasons of the last hour at this hub.
+    causes: &'a [FailureCause],
     refreshes: bool,
     shown: Vec<&'a Problem>,
     folded: Vec<&'a Problem>,

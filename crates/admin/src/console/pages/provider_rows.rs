@@ -55,10 +55,17 @@ impl PageContext {
             .map(|problem| format!("the last valid version of its file is in use: {problem}"))
             .collect();
         let Some(health) = &row.health else { return findings.concat() };
-        findings.extend(health.reasons.iter().map(|(code, count)| format!("{code} ×{count}")));
-        findings.extend(health.unreachable.as_ref().map(|unreachable| {
+        let unreachable = health.unreachable.as_ref();
+        let others = health
+            .reasons
+            .iter()
+            .filter(|(code, _)| unreachable.is_none_or(|unreachable| unreachable.code != *code));
+        findings.extend(others.map(|(code, count)| format!("{code} ×{count}")));
+        findings.extend(unreachable.map(|unreachable| {
             let reason = unreachable.reason.trim_end_matches('.');
-            format!("{reason} ({})", unreachable.code)
+            let counted = health.reasons.iter().find(|(code, _)| *code == unreachable.code);
+            let times = counted.map(|(_, count)| format!(" ×{count}")).unwrap_or_default();
+            format!("{reason} ({}{times})", unreachable.code)
         }));
         findings.extend(
             health
