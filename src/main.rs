@@ -13,10 +13,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::LazyLock;
 
-use clap::{Parser, Subcommand};
+use clap::{ArgMatches, FromArgMatches as _, Parser, Subcommand};
 use passerelle_config::LoadedConfig;
 use passerelle_config::model::{LogConfig, LogFormat};
 use passerelle_protocol::env::Env;
+use passerelle_server::KINDS;
 use passerelle_server::local_health::{self, HealthProbe};
 use passerelle_settings::Environment;
 use passerelle_telemetry::LineFormat;
@@ -31,6 +32,7 @@ mod audit_proof_command;
 mod check_command;
 mod clients_command;
 mod demo_command;
+mod extension_command;
 mod hub_options;
 mod idp_command;
 mod init_command;
@@ -52,6 +54,7 @@ use audit_command::AuditCommand;
 use check_command::{CheckCommand, CheckOptions};
 use clients_command::ClientsCommand;
 use demo_command::DemoCommand;
+use extension_command::{command_line, find_command};
 use hub_options::admin_error_code;
 use idp_command::IdpCommand;
 use init_command::InitCommand;
@@ -237,7 +240,7 @@ const EXIT_USAGE: u8 = 64;
 
 fn main() -> ExitCode {
     passerelle_server::install_extensions();
-    let arguments = match Arguments::try_parse() {
+    let arguments = match command_line(KINDS.extensions).try_get_matches() {
         Ok(arguments) => arguments,
         Err(error) => {
             // `--help` and `--version` are errors in clap too.
@@ -254,7 +257,7 @@ fn main() -> ExitCode {
             return output::finish(ExitCode::SUCCESS);
         }
     };
-    output::finish(run(arguments.command).unwrap_or_else(|error| {
+    output::finish(run_arguments(&arguments).unwrap_or_else(|error| {
         print_error(&error);
         ExitCode::from(error_code(&*error))
     }))
@@ -263,6 +266,14 @@ fn main() -> ExitCode {
 /// Returns the exit code of an error.
 fn error_code(error: &(dyn Error + 'static)) -> u8 {
     error.downcast_ref().map_or(EXIT_FAILURE, admin_error_code)
+}
+
+fn run_arguments(arguments: &ArgMatches) -> CommandResult {
+    let Some((command, arguments)) = find_command(KINDS.extensions, arguments) else {
+        return run(Arguments::from_arg_matches(arguments)?.command);
+    };
+    block_on(extension_command::run(command, arguments))?;
+    Ok(ExitCode::SUCCESS)
 }
 
 fn run(command: Command) -> CommandResult {
@@ -313,17 +324,17 @@ impl AcrCommand {
 
 fn write_schemas(write: Option<&Path>, reference: Option<&Path>) -> CommandResult<()> {
     if let Some(folder) = write {
-        let written = passerelle_config::write_schemas(folder, passerelle_server::KINDS)
+        let written = passerelle_config::write_schemas(folder, KINDS)
             .and_then(|()| passerelle_audit::write_schema(folder));
         written.map_err(|error| format!("{} can not be written: {error}", folder.display()))?;
     }
     if let Some(file) = reference {
-        let text = passerelle_config::reference_markdown(passerelle_server::KINDS);
+        let text = passerelle_config::reference_markdown(KINDS);
         std::fs::write(file, text)
             .map_err(|error| format!("{} can not be written: {error}", file.display()))?;
     }
     if write.is_none() && reference.is_none() {
-        for (name, schema) in passerelle_config::schemas(passerelle_server::KINDS) {
+        for (name, schema) in passerelle_config::schemas(KINDS) {
             outln!("{name}: {schema:#}");
         }
     }

@@ -2,11 +2,13 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, CommandFactory as _};
+use clap::Args;
 use clap_complete::Shell;
+use passerelle_server::KINDS;
 
+use super::CommandResult;
+use super::extension_command::command_line;
 use super::output::out;
-use super::{Arguments, CommandResult};
 
 #[derive(Args)]
 pub struct CompletionsCommand {
@@ -26,7 +28,12 @@ impl CompletionsCommand {
     /// Runs the command.
     pub fn run(&self) {
         let mut script = Vec::new();
-        clap_complete::generate(self.shell, &mut Arguments::command(), "passerelle", &mut script);
+        clap_complete::generate(
+            self.shell,
+            &mut command_line(KINDS.extensions),
+            "passerelle",
+            &mut script,
+        );
         out!("{}", String::from_utf8_lossy(&script));
     }
 }
@@ -39,12 +46,12 @@ impl ManCommand {
     pub fn run(self) -> CommandResult<()> {
         let Some(folder) = self.write else {
             let mut page = Vec::new();
-            clap_mangen::Man::new(Arguments::command()).render(&mut page)?;
+            clap_mangen::Man::new(command_line(KINDS.extensions)).render(&mut page)?;
             out!("{}", String::from_utf8_lossy(&page));
             return Ok(());
         };
         std::fs::create_dir_all(&folder)
-            .and_then(|()| clap_mangen::generate_to(Arguments::command(), &folder))
+            .and_then(|()| clap_mangen::generate_to(command_line(KINDS.extensions), &folder))
             .map_err(|error| format!("{} can not be written: {error}", folder.display()).into())
     }
 }

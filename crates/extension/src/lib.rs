@@ -3,12 +3,14 @@
 //! A program lists its extensions once (`crates/server/src/kinds.rs`). Responsible for what an
 //! extension can consist of. Does not know any of them. Begin with [`Extension`].
 
+mod command;
 #[cfg(feature = "testing")]
 pub mod testing;
 
 use std::any::Any;
 use std::sync::Arc;
 
+pub use self::command::{AdminRequest, ExtensionCommand};
 use passerelle_admin::AdminEndpoint;
 use passerelle_admin::console::ExtensionTableSource;
 use passerelle_audit::EventKind;
@@ -44,6 +46,8 @@ pub struct Extension {
     pub endpoints: EndpointList,
     /// Routes of the private listener, below `/admin`.
     pub admin_endpoints: &'static [AdminEndpoint],
+    /// Command of the program.
+    pub command: Option<ExtensionCommand>,
     /// Starts what the extension runs in a hub. Called inside an actix system, so that it can spawn
     /// tasks; it must not wait.
     pub start: fn(&ExtensionContext<'_>) -> StartedExtension,
@@ -106,6 +110,7 @@ impl Extension {
             audit_events: &[],
             endpoints: Vec::new,
             admin_endpoints: &[],
+            command: None,
             start: |_| StartedExtension::default(),
         }
     }

@@ -34,6 +34,9 @@ pub fn check_extension(extension: &Extension) {
     }
     Metrics::with_extensions(extension.metrics).expect("no metric is declared twice");
     check_audit_events(extension);
+    if let Some(command) = extension.command {
+        (command.arguments)().debug_assert();
+    }
     for (kind, capacity) in extension.record_kinds {
         let usage = capacity(None);
         let is_taken = RecordKind::HUB_KINDS.iter().any(|known| {

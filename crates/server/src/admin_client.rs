@@ -8,6 +8,7 @@ use http::header::{AUTHORIZATION, HeaderValue, RETRY_AFTER};
 use http::{Method, Request};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use url::Url;
 
 use passerelle_admin::console::{HubStatus, LoginView, PersonLogins};
@@ -20,6 +21,7 @@ use passerelle_config::command_settings::AdminAccess;
 use passerelle_egress::safe_http_client::{
     AllowedSchemes, CallLimits, EgressError, SafeHttpClient,
 };
+use passerelle_extension::AdminRequest;
 use passerelle_grants::client_registration::{
     CreatedInitialToken, NewInitialToken, RegistrationList,
 };
@@ -335,6 +337,15 @@ impl AdminClient {
     /// See [`AdminClientError`].
     pub async fn status(&self) -> AdminResult<HubStatus> {
         self.send(Method::GET, "admin/status", None::<&()>).await
+    }
+
+    /// Sends the request of an optional crate's command, and returns the body of the response.
+    ///
+    /// # Errors
+    /// See [`AdminClientError`].
+    pub async fn call(&self, request: &AdminRequest) -> AdminResult<Value> {
+        let method = request.method.parse().map_err(|_| AdminClientError::Request)?;
+        self.send(method, &request.path, request.body.as_ref()).await
     }
 
     async fn send<T: DeserializeOwned>(

@@ -69,6 +69,8 @@ mod tests {
         let lists: Vec<_> = extensions.iter().map(|extension| extension.endpoints).collect();
         let routes = endpoints(SandboxRoutes::On, &lists);
         let admin_endpoints = extensions.iter().flat_map(|extension| extension.admin_endpoints);
+        let commands = extensions.iter().filter_map(|extension| extension.command);
+        let commands = commands.map(|command| (command.arguments)().get_name().to_owned());
         let metrics = declare_metrics(extensions).unwrap();
         let record_kinds = extensions.iter().flat_map(|extension| extension.record_kinds);
         let record_kinds =
@@ -86,6 +88,7 @@ mod tests {
             .chain(record_kinds.map(|kind| kind.name.to_owned()))
             .chain(EventKind::all().iter().map(|event| event.as_str().to_owned()))
             .chain(keys)
+            .chain(commands)
             .collect()
     }
 

@@ -6,12 +6,15 @@ use std::time::Duration;
 
 use actix_web::HttpResponse;
 use actix_web::web::{Data, ReqData};
+use clap::{Arg, ArgAction, Command};
 use passerelle_admin::console::ExtensionTable;
 use passerelle_admin::operators::AdminRequester;
 use passerelle_admin::responses::{AdminError, ok_response};
 use passerelle_admin::{AdminApi, AdminEndpoint};
 use passerelle_audit::{Event, EventKind, ExtensionEvent};
-use passerelle_extension::{Extension, ExtensionContext, SettingsTable, StartedExtension};
+use passerelle_extension::{
+    AdminRequest, Extension, ExtensionCommand, ExtensionContext, SettingsTable, StartedExtension,
+};
 use passerelle_grants::HubCore;
 use passerelle_protocol::catalogue::{
     CatalogueEntry, ErrorCode, ErrorOrigin, LogSeverity, ResponsibleParty,
@@ -107,6 +110,18 @@ pub const VISITORS_BOOK: Extension = Extension {
         methods: "GET, DELETE",
         add_handlers: |resource| resource.get(count_visits).delete(close_book),
     }],
+    command: Some(ExtensionCommand {
+        arguments: || {
+            let close = Arg::new("close").long("close").action(ArgAction::SetTrue);
+            let close = close.help("Close the book, so that no visitor can sign any more.");
+            Command::new("visits").about("Count the visits of the running hub").arg(close)
+        },
+        request: |arguments| {
+            let method = if arguments.get_flag("close") { "DELETE" } else { "GET" };
+            Ok(AdminRequest::new(method, &["visits"]))
+        },
+        describe: |_, response| Ok(format!("{response}\n")),
+    }),
     start: open_book,
     ..Extension::new("visitors-book")
 };

@@ -45,6 +45,11 @@ async fn an_extension_adds_its_route_record_error_metric_task_and_readiness_to_a
     let refused = hub.send_as_admin(TestRequest::put().uri(visits)).await;
     assert_eq!((refused.status, refused.header(ALLOW.as_str())), (405, "GET, DELETE"));
     assert_eq!(hub.send_as_admin(TestRequest::delete().uri(visits)).await.status, 200);
+    let command = VISITORS_BOOK.command.unwrap();
+    let arguments = (command.arguments)().get_matches_from(["visits"]);
+    let request = (command.request)(&arguments).unwrap();
+    let response = hub.admin_json(&format!("/{}", request.path)).await;
+    assert_eq!((command.describe)(&arguments, response).unwrap(), "{\"visits\":4}\n");
     let shown = hub.admin_json("/admin/status").await;
     assert_eq!(shown["extensions"][0]["rows"], json!([["4", "4"]]));
     let page = hub.console_page("/admin/", &hub.operator_cookie().await).await;
