@@ -65,5 +65,6 @@ mod tests {
         clap_complete::generate(shell, &mut with_book.clone(), "passerelle", &mut script);
         assert!(String::from_utf8(script).unwrap().contains("passerelle,visits)"));
         with_book.debug_assert();
+        command_line(passerelle_server::KINDS.extensions).debug_assert();
     }
 }

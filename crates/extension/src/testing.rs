@@ -11,7 +11,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::Extension;
+use crate::{Extension, SettingsTable};
 use passerelle_audit::EventKind;
 use passerelle_localization::{Languages, MessageFile, catalogue};
 use passerelle_protocol::catalogue::ErrorCode;
@@ -34,6 +34,13 @@ pub fn check_extension(extension: &Extension) {
     }
     Metrics::with_extensions(extension.metrics).expect("no metric is declared twice");
     check_audit_events(extension);
+    if let Some(SettingsTable { kind, .. }) = extension.table {
+        assert!(kind.summary.ends_with('.'), "[{}] has no description", kind.name);
+    }
+    for endpoint in extension.admin_endpoints {
+        let is_relative = endpoint.path.starts_with('/') && !endpoint.path.starts_with("/admin");
+        assert!(is_relative && !endpoint.methods.is_empty(), "{endpoint:?}");
+    }
     if let Some(command) = extension.command {
         (command.arguments)().debug_assert();
     }

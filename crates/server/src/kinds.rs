@@ -55,6 +55,8 @@ mod tests {
 
     use crate::{KINDS, declare_metrics, install_extensions};
     use passerelle_audit::EventKind;
+    use passerelle_config::kinds::Kinds;
+    use passerelle_extension::SettingsTable;
     use passerelle_localization::catalogue;
     use passerelle_protocol::catalogue::ErrorCode;
     use passerelle_store::RecordKind;
@@ -62,7 +64,7 @@ mod tests {
     use passerelle_web::routes::endpoints;
 
     /// Returns every name in the lists of this program: routes, error codes, texts, metrics, kinds of
-    /// records, audit events, and keys of the configuration.
+    /// records, audit events, commands, and keys of the configuration.
     fn generated_lists() -> BTreeSet<String> {
         install_extensions();
         let extensions = KINDS.extensions;
@@ -111,6 +113,18 @@ mod tests {
         let letters: BTreeSet<u8> = all.iter().map(|kind| kind.letter).collect();
         let names: BTreeSet<&str> = all.iter().map(|kind| kind.name).collect();
         assert_eq!((letters.len(), names.len()), (all.len(), all.len()));
+    }
+
+    #[test]
+    fn no_extension_takes_a_key_of_the_settings_or_a_path_of_another() {
+        let schemas = passerelle_config::schemas(Kinds { extensions: &[], ..KINDS });
+        let own_keys = &schemas[0].1["properties"];
+        for SettingsTable { kind, .. } in KINDS.extensions.iter().filter_map(|one| one.table) {
+            assert!(own_keys.get(kind.name).is_none(), "[{}]", kind.name);
+        }
+        let endpoints = KINDS.extensions.iter().flat_map(|one| one.admin_endpoints);
+        let paths: Vec<&str> = endpoints.map(|endpoint| endpoint.path).collect();
+        assert_eq!(paths.iter().collect::<BTreeSet<_>>().len(), paths.len());
     }
 
     /// `.ci/run` runs this test with all features, and with none.
