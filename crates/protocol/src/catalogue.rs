@@ -160,6 +160,32 @@ macro_rules! catalogue {
     };
 }
 
+/// Declares the rows of an optional crate, in the form of the catalogue's own table, as constants, and
+/// `ALL` of them. The constants work as patterns.
+#[macro_export]
+macro_rules! error_codes {
+    ($($name:ident = $code:literal $status:literal $oauth:literal $severity:ident $origin:ident $responsible:ident $text:literal $description:literal $($clock:ident)?;)*) => {
+        $(
+            #[doc = $description]
+            pub const $name: $crate::catalogue::ErrorCode =
+                $crate::catalogue::ErrorCode::Extension(&$crate::catalogue::CatalogueEntry {
+                    code: $code,
+                    status: $status,
+                    oauth: $oauth,
+                    severity: $crate::catalogue::LogSeverity::$severity,
+                    origin: $crate::catalogue::ErrorOrigin::$origin,
+                    responsible: $crate::catalogue::ResponsibleParty::$responsible,
+                    page_text: $text,
+                    description: $description,
+                    depends_on_clock: !<[&str]>::is_empty(&[$(stringify!($clock))?]),
+                });
+        )*
+
+        /// Every code.
+        pub const ALL: &[$crate::catalogue::ErrorCode] = &[$($name),*];
+    };
+}
+
 mod families;
 mod rendering;
 mod table;
