@@ -30,7 +30,6 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 mod audit_command;
 mod audit_proof_command;
 mod check_command;
-mod clients_command;
 mod demo_command;
 mod extension_command;
 mod hub_options;
@@ -52,7 +51,6 @@ mod status_command;
 
 use audit_command::AuditCommand;
 use check_command::{CheckCommand, CheckOptions};
-use clients_command::ClientsCommand;
 use demo_command::DemoCommand;
 use extension_command::{command_line, find_command};
 use hub_options::admin_error_code;
@@ -158,12 +156,6 @@ enum Command {
     Idp {
         #[command(subcommand)]
         command: IdpCommand,
-    },
-    /// Approve, remove and export dynamically registered service providers, and create initial
-    /// access tokens.
-    Clients {
-        #[command(subcommand)]
-        command: ClientsCommand,
     },
     /// Find a login, or a person's recent logins, on all hubs.
     Login {
@@ -297,7 +289,6 @@ fn run(command: Command) -> CommandResult {
         Command::Audit { command } => return Ok(command.run()),
         Command::Stats { command } => command.run()?,
         Command::Idp { command } => block_on(command.run())?,
-        Command::Clients { command } => block_on(command.run())?,
         Command::Login { command } => block_on(command.run())?,
         Command::Person { command } => block_on(command.run())?,
         Command::Node { command } => block_on(command.run())?,

@@ -20,6 +20,7 @@ const ADAPTERS: &[&[&str]] = &[
     &["connector", "oauth2"],
     &["ldap"],
     &["openid4vp"],
+    &["client_registration"],
     &["connector", "persona"],
     &["register", "file"],
     &["register", "http"],

@@ -21,6 +21,7 @@ mod blocks;
 mod choice;
 mod client_certificates;
 mod client_keys;
+#[cfg(feature = "client-registration")]
 mod client_registration;
 mod clients;
 mod declared_claims;

@@ -1,5 +1,5 @@
 //! What operators use: the private listener, readiness, the admin API (`/admin/…`: blocks, logins,
-//! sessions, refresh grants, registered clients, operations on this hub) and the console.
+//! sessions, refresh grants, operations on this hub) and the console.
 //!
 //! Responsible for authentication (bearer tokens, RFC 6750; `access` for browsers), the operators'
 //! roles, the limit on wrong tokens, and the JSON bodies. Does not depend on what a block does,
@@ -17,7 +17,6 @@
 mod access;
 mod actions;
 pub mod blocks;
-mod clients;
 pub mod console;
 pub mod login_trend;
 mod logins;
@@ -49,7 +48,6 @@ use serde::{Deserialize, Serialize};
 
 use access::AccessDecision;
 pub use blocks::{BlockChange, BlockList};
-pub use clients::{ExportedClient, RegistrationApproval, RegistrationChange, RegistrationRemoval};
 pub use logins::LoginSearch;
 pub use operations::{DrainState, HubOperations, NewKey, ReloadOutcome, RotationOutcome};
 pub use operators::AdminCredentials;
@@ -279,7 +277,6 @@ pub fn admin_routes(admin: Arc<AdminApi>) -> impl HttpServiceFactory {
         .configure(logins::configure_routes)
         .configure(refresh_grants::configure_routes)
         .configure(sessions::configure_routes)
-        .configure(clients::configure_routes)
         .configure(actions::configure_actions)
         .configure(move |config| {
             for AdminEndpoint { path, methods, add_handlers } in endpoints {

@@ -5,6 +5,7 @@ use actix_web::http::header::{CACHE_CONTROL, HeaderName};
 use actix_web::{HttpResponse, HttpResponseBuilder, ResponseError};
 use serde::{Deserialize, Serialize};
 
+use passerelle_grants::error::GrantError;
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_web::responses::status_code;
 
@@ -41,6 +42,12 @@ impl AdminError {
 impl From<ErrorCode> for AdminError {
     fn from(code: ErrorCode) -> Self {
         Self { code, details: Vec::new() }
+    }
+}
+
+impl From<GrantError> for AdminError {
+    fn from(error: GrantError) -> Self {
+        Self { code: error.code, details: error.reason.into_iter().collect() }
     }
 }
 

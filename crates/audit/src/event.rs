@@ -167,24 +167,6 @@ events! {
         "An operator ended a session of a person, with its codes and tokens, for this reason.";
     RefreshGrantsRevoked "refresh_grants_revoked" [sub operator reason]
         "An operator ended refresh tokens of a person, for this reason.";
-    ClientRegistered "client_registered" [sp]
-        "A service provider registered itself.";
-    ClientUpdated "client_updated" [sp]
-        "A registered service provider replaced its metadata.";
-    ClientDeleted "client_deleted" [sp]
-        "A registered service provider deleted its registration.";
-    RegistrationRefused "registration_refused" [code]
-        "A request to register, or about a registration, was refused.";
-    ClientDisplaced "client_displaced" [sp]
-        "A registration that no operator had approved gave its place to a newer one.";
-    ClientApproved "client_approved" [sp operator reason]
-        "An operator let a registered service provider sign users in.";
-    ClientRemoved "client_removed" [sp operator reason]
-        "An operator refused or revoked a registration.";
-    InitialTokenCreated "initial_token_created" [operator reason]
-        "An operator created an initial access token; `reason` is its purpose.";
-    InitialTokenRevoked "initial_token_revoked" [operator reason]
-        "An operator revoked an initial access token; `reason` is its purpose.";
     ReloadRequested "reload_requested" [operator]
         "An operator made the hub read its files and keys at once.";
     KeyRotationRequested "key_rotation_requested" [operator]
@@ -265,7 +247,6 @@ impl Event {
             | EventKind::RevocationRefused
             | EventKind::LogoutRequested
             | EventKind::LogoutRefused
-            | EventKind::RegistrationRefused
             | EventKind::AdminRefused => true,
             EventKind::CallbackRefused | EventKind::StepRefused => self.login.is_none(),
             EventKind::Extension(event) => event.is_unauthenticated,

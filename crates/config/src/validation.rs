@@ -8,7 +8,6 @@ pub mod client_assertion_rules;
 pub(super) mod client_auth;
 pub mod client_certificates;
 pub mod client_keys;
-pub(super) mod client_registration;
 pub mod command_settings;
 pub(super) mod connector_diagnostics;
 pub mod connectors;

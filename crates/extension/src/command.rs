@@ -28,7 +28,6 @@ pub struct AdminRequest {
 
 impl AdminRequest {
     /// Creates a request without a body, to a path of these segments below `/admin`.
-    #[must_use]
     pub fn new(method: &'static str, segments: &[&str]) -> Self {
         let mut path = "admin".to_owned();
         for segment in segments {

@@ -8,19 +8,23 @@ mod command;
 pub mod testing;
 
 use std::any::Any;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub use self::command::{AdminRequest, ExtensionCommand};
 use passerelle_admin::AdminEndpoint;
 use passerelle_admin::console::ExtensionTableSource;
 use passerelle_audit::EventKind;
+use passerelle_federation::ServiceProvider;
 use passerelle_grants::HubCore;
+use passerelle_grants::client_keys::KeyDirectory;
 use passerelle_localization::MessageTexts;
 use passerelle_protocol::acr::Platform;
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::ids::Scope;
 use passerelle_protocol::registration::ProtocolRules;
-use passerelle_settings::{ConfiguredTable, FileCheck, TableKind};
+use passerelle_quota::KeyedRateLimiter;
+use passerelle_settings::{ConfiguredTable, Diagnostic, FileCheck, TableKind};
 use passerelle_store::{RecordKind, Store, Usage};
 use passerelle_telemetry::{CheckFinding, ExtensionMetric};
 use passerelle_web::endpoint::EndpointList;
@@ -44,6 +48,8 @@ pub struct Extension {
     pub audit_events: &'static [EventKind],
     /// Routes of the public listener.
     pub endpoints: EndpointList,
+    /// Where clients register themselves, by its table; `None` if they can't.
+    pub registration_endpoint: fn(&ConfiguredTable, Platform) -> Option<RegistrationEndpoint>,
     /// Routes of the private listener, below `/admin`.
     pub admin_endpoints: &'static [AdminEndpoint],
     /// Command of the program.
@@ -74,12 +80,29 @@ pub struct OtherSettings<'a> {
     pub check_scopes: &'a dyn Fn(&mut FileCheck<'_>, &[Scope], ProtocolRules),
 }
 
+/// The endpoint at which clients register themselves (RFC 7591), as discovery has it.
+#[derive(Clone, Copy, Debug)]
+pub struct RegistrationEndpoint {
+    pub path: &'static str,
+    /// Rules for the requests of the clients.
+    pub rules: ProtocolRules,
+}
+
+/// Checks the text of a service provider's file that is not in the configuration folder. Returns
+/// every problem. The caller makes sure that the text references no file, and checks its scopes.
+pub type ServiceProviderFileCheck =
+    dyn Fn(&str) -> Result<ServiceProvider, Vec<Diagnostic>> + Send + Sync;
+
 /// Parts of the hub that an extension starts with.
 pub struct ExtensionContext<'a> {
     pub core: &'a Arc<HubCore>,
     pub store: &'a Arc<dyn Store>,
     /// Its table, if the file has it.
     pub table: Option<&'a ConfiguredTable>,
+    pub client_keys: &'a Arc<KeyDirectory>,
+    pub check_service_provider_file: &'a Arc<ServiceProviderFileCheck>,
+    /// The hub's display name, by language.
+    pub hub_name: &'a BTreeMap<String, String>,
 }
 
 /// Returns what the operator should know while the extension is degraded, from memory.
@@ -95,6 +118,8 @@ pub struct StartedExtension {
     pub degradations: Option<DegradationCheck>,
     /// Rows in the overview of the admin console and in `passerelle status`.
     pub console_table: Option<ExtensionTableSource>,
+    /// Rate limiters whose counts hubs exchange.
+    pub limiters: Vec<Arc<KeyedRateLimiter>>,
 }
 
 impl Extension {
@@ -109,6 +134,7 @@ impl Extension {
             table: None,
             audit_events: &[],
             endpoints: Vec::new,
+            registration_endpoint: |_, _| None,
             admin_endpoints: &[],
             command: None,
             start: |_| StartedExtension::default(),

@@ -1,8 +1,8 @@
 //! Dependencies that all parts of a hub share.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use super::client_registration::ClientRegistrations;
+use super::dynamic_clients::DynamicClients;
 use passerelle_audit::Audit;
 use passerelle_federation::CurrentFederation;
 use passerelle_federation::assurance::Platform;
@@ -25,8 +25,8 @@ pub struct HubCore {
     /// `amr` value that identifies this hub.
     pub amr_marker: String,
     pub federation: CurrentFederation,
-    /// `None` if clients can't register themselves.
-    pub registrations: Option<Arc<ClientRegistrations>>,
+    /// Set at the start of the hub if clients can register themselves.
+    pub dynamic_clients: OnceLock<Arc<dyn DynamicClients>>,
     pub metrics: Arc<Metrics>,
     pub audit: Audit,
     pub rate_limits: Arc<RateLimits>,
@@ -46,22 +46,21 @@ impl HubCore {
         HubAddresses { issuer: &self.issuer, certificate_base_url }
     }
 
-    /// Reads the registrations if this hub doesn't know the client and another one may have
-    /// registered it. Costs no store call for a client of the configuration.
+    /// Finds a client that another hub may have registered ([`DynamicClients::ensure_known`]).
     ///
     /// # Errors
     /// `StoreUnavailable` if the client may be registered, but the registrations can't be read.
     pub async fn ensure_client_known(&self, client_id: &str) -> Result<(), ErrorCode> {
-        match &self.registrations {
-            Some(registrations) => registrations.ensure_known(client_id).await,
+        match self.dynamic_clients.get() {
+            Some(clients) => clients.ensure_known(client_id).await,
             None => Ok(()),
         }
     }
 
     /// Remembers that a client signed a user in, so that its registration doesn't expire.
     pub fn record_client_use(&self, client_id: &ClientId) {
-        if let Some(registrations) = &self.registrations {
-            registrations.record_use(client_id);
+        if let Some(clients) = self.dynamic_clients.get() {
+            clients.record_use(client_id);
         }
     }
 }
@@ -89,7 +88,7 @@ impl HubCore {
             certificate_base_url: None,
             amr_marker: "hub".into(),
             federation,
-            registrations: None,
+            dynamic_clients: OnceLock::new(),
             rate_limits: Arc::new(RateLimits::new(rates, &env, &metrics)),
             session_limits: SessionLimits::for_platform(Platform::Standard),
             audit: Audit::off(),

@@ -37,8 +37,6 @@ pub mod path {
     pub const TOKEN: &str = "/api/v2/token";
     /// Path of the pushed authorization request endpoint.
     pub const PUSHED_REQUEST: &str = "/api/v2/par";
-    /// Path of the client registration endpoint; each client's configuration is below it.
-    pub const REGISTRATION: &str = "/api/v2/register";
     /// Path of the userinfo endpoint.
     pub const USERINFO: &str = "/api/v2/userinfo";
     /// Path of the revocation endpoint.
@@ -66,8 +64,8 @@ pub struct DiscoveryInput<'a> {
     pub claims: &'a [String],
     /// Whether a public client is registered.
     pub has_public_clients: bool,
-    /// Whether clients can register themselves.
-    pub has_registration: bool,
+    /// Path of the client registration endpoint; `None` if clients can't register themselves.
+    pub registration_path: Option<&'a str>,
     /// Whether a service provider receives logout tokens.
     pub sends_logout_tokens: bool,
     /// Languages of the pages.
@@ -118,7 +116,7 @@ pub fn discovery_document(provider: &DiscoveryInput<'_>) -> String {
         "token_endpoint": at(path::TOKEN),
         "userinfo_endpoint": at(path::USERINFO),
         "jwks_uri": at(path::JWKS),
-        "registration_endpoint": provider.has_registration.then(|| at(path::REGISTRATION)),
+        "registration_endpoint": provider.registration_path.map(&at),
         "scopes_supported": provider.scopes,
         "response_types_supported": ["code"],
         "response_modes_supported": protection.response_modes(),
@@ -195,7 +193,7 @@ mod tests {
             level_names: &[],
             claims: &["sub", "email"].map(String::from),
             has_public_clients: false,
-            has_registration: false,
+            registration_path: None,
             sends_logout_tokens: false,
             ui_locales: &["en", "fr"].map(String::from),
             service_documentation: None,

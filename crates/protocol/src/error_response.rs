@@ -60,17 +60,14 @@ impl ErrorResponse {
         Self { status, www_authenticate: Some(dpop_challenge(entry.oauth)), ..response }
     }
 
-    /// Creates the response to a client that registers itself (RFC 7591 §3.2.2; RFC 7592 §2).
-    /// `description` names the member that is wrong.
-    pub fn for_registration(code: ErrorCode, description: Option<&str>) -> Self {
+    /// Creates the response to a program that sends a bearer token of its own kind, or should have.
+    /// `description` replaces that of the code.
+    pub fn with_description(code: ErrorCode, description: Option<&str>, has_token: bool) -> Self {
         let entry = code.entry();
         let error_description = description.unwrap_or(entry.description);
         let body = json_body(entry.oauth, error_description, None);
         // RFC 6750 §3.1: a request without a token gets no error code in the challenge.
-        let challenge = match code {
-            ErrorCode::InitialTokenMissing | ErrorCode::RegistrationTokenMissing => "Bearer",
-            _ => "Bearer error=\"invalid_token\"",
-        };
+        let challenge = if has_token { "Bearer error=\"invalid_token\"" } else { "Bearer" };
         let www_authenticate = (entry.status == 401).then_some(challenge);
         Self { www_authenticate, body, ..Self::from(code) }
     }

@@ -18,7 +18,6 @@
 //! | [`percent_encoding`] | percent-encoded unreserved characters |
 //! | [`email_domain`] | the domain of an e-mail address |
 //! | [`registration`] | what the checks need to know of a service provider |
-//! | [`client_registration`] | client metadata (RFC 7591) |
 //! | [`security_profile`] | FAPI 2.0 profiles |
 //! | [`pkce`] | code challenge and verifier |
 //! | [`client_auth`] | client authentication in a request |
@@ -50,7 +49,6 @@ pub mod authorize;
 pub mod catalogue;
 pub mod client_auth;
 pub mod client_network;
-pub mod client_registration;
 pub mod digest;
 pub mod discovery;
 pub mod email_domain;

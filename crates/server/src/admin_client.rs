@@ -13,18 +13,14 @@ use url::Url;
 
 use passerelle_admin::console::{HubStatus, LoginView, PersonLogins};
 use passerelle_admin::{
-    AdminErrorBody, BlockChange, ConnectorList, DrainState, EndedSessions, ExportedClient,
-    KeysInUse, LoginSearch, ProbeOutcome, RefreshGrantList, RefreshGrantRevocation,
-    RegistrationApproval, RegistrationChange, RegistrationRemoval, ReloadOutcome, RevokedGrants,
+    AdminErrorBody, BlockChange, ConnectorList, DrainState, EndedSessions, KeysInUse, LoginSearch,
+    ProbeOutcome, RefreshGrantList, RefreshGrantRevocation, ReloadOutcome, RevokedGrants,
 };
 use passerelle_config::command_settings::AdminAccess;
 use passerelle_egress::safe_http_client::{
     AllowedSchemes, CallLimits, EgressError, SafeHttpClient,
 };
 use passerelle_extension::AdminRequest;
-use passerelle_grants::client_registration::{
-    CreatedInitialToken, NewInitialToken, RegistrationList,
-};
 use passerelle_hub::registry::NewBlock;
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::ids::Secret;
@@ -238,68 +234,6 @@ impl AdminClient {
         revocation: &RefreshGrantRevocation,
     ) -> AdminResult<RevokedGrants> {
         self.send(Method::POST, "admin/refresh-grants/revoke", Some(revocation)).await
-    }
-
-    /// Lists the registered clients and the initial access tokens.
-    ///
-    /// # Errors
-    /// See [`AdminClientError`].
-    pub async fn registrations(&self) -> AdminResult<RegistrationList> {
-        self.send(Method::GET, "admin/clients", None::<&()>).await
-    }
-
-    /// Returns a registration as the file of a service provider.
-    ///
-    /// # Errors
-    /// See [`AdminClientError`].
-    pub async fn export_client(&self, client_id: &str) -> AdminResult<ExportedClient> {
-        self.send(Method::GET, &format!("admin/clients/{}", segment(client_id)), None::<&()>).await
-    }
-
-    /// Approves a registration, if it is still the one that was listed.
-    ///
-    /// # Errors
-    /// See [`AdminClientError`].
-    pub async fn approve_client(
-        &self,
-        client_id: &str,
-        approval: &RegistrationApproval,
-    ) -> AdminResult<RegistrationChange> {
-        let path = format!("admin/clients/{}/approve", segment(client_id));
-        self.send(Method::POST, &path, Some(approval)).await
-    }
-
-    /// Removes a registration.
-    ///
-    /// # Errors
-    /// See [`AdminClientError`].
-    pub async fn remove_client(
-        &self,
-        client_id: &str,
-        removal: &RegistrationRemoval,
-    ) -> AdminResult<RegistrationChange> {
-        let path = format!("admin/clients/{}/remove", segment(client_id));
-        self.send(Method::POST, &path, Some(removal)).await
-    }
-
-    /// Creates an initial access token.
-    ///
-    /// # Errors
-    /// See [`AdminClientError`].
-    pub async fn create_initial_token(
-        &self,
-        new: &NewInitialToken,
-    ) -> AdminResult<CreatedInitialToken> {
-        self.send(Method::POST, "admin/initial-access-tokens", Some(new)).await
-    }
-
-    /// Revokes an initial access token.
-    ///
-    /// # Errors
-    /// See [`AdminClientError`].
-    pub async fn revoke_initial_token(&self, id: &str) -> AdminResult<RegistrationChange> {
-        let path = format!("admin/initial-access-tokens/{}", segment(id));
-        self.send(Method::DELETE, &path, None::<&()>).await
     }
 
     /// Makes the hub read its files and keys.

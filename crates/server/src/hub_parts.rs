@@ -295,7 +295,6 @@ impl HubParts<'_> {
             logins: hub.logins.clone(),
             logout_notifier: Arc::clone(hub.logouts.notifier()),
             admitting_hubs: Arc::clone(&admitting_hubs),
-            has_client_registration: self.settings().client_registration.is_some(),
         });
         for (name, started) in &mut self.extensions {
             if let Some(degradations) = started.degradations.take() {
@@ -384,8 +383,8 @@ impl HubParts<'_> {
         grants: &GrantServices,
     ) -> Option<Arc<CounterSync>> {
         let own = self.core.rate_limits.limiters().into_iter();
-        let registrations = self.core.registrations.iter().map(|registered| registered.limiter());
-        let limits = own.chain(grants.failure_limits.clone()).chain(registrations).collect();
+        let extensions = self.extensions.iter().flat_map(|(_, started)| started.limiters.clone());
+        let limits = own.chain(grants.failure_limits.clone()).chain(extensions).collect();
         let counter_sync = Arc::new(CounterSync::new(limits, counters?, &self.core.env));
         actix::spawn(Arc::clone(&counter_sync).run());
         Some(counter_sync)

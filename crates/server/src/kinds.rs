@@ -20,6 +20,8 @@ pub const KINDS: Kinds = Kinds {
 
 /// The optional crates.
 const EXTENSIONS: &[Extension] = &[
+    #[cfg(feature = "client-registration")]
+    passerelle_client_registration::EXTENSION,
     #[cfg(feature = "openid4vp")]
     openid4vp::EXTENSION,
 ];
@@ -148,6 +150,22 @@ mod tests {
         ];
         for name in of_wallets {
             assert_eq!(lists.contains(name), cfg!(feature = "openid4vp"), "{name}");
+        }
+        let of_registration = [
+            "/api/v2/register",
+            "/api/v2/register/{client_id}",
+            "/admin/clients/{id}/approve",
+            "client_registered",
+            "Y030105",
+            "Y045001",
+            "Y500120",
+            "passerelle_client_registrations",
+            "registration",
+            "client_registration",
+            "max_registrations",
+        ];
+        for name in of_registration {
+            assert_eq!(lists.contains(name), cfg!(feature = "client-registration"), "{name}");
         }
         let is_of_wallets = |name: &&String| {
             let is_text = name.starts_with("wallet-") || name.starts_with("error-wallet-");

@@ -137,7 +137,7 @@ impl HubServer {
         )?;
         let recent = audit_log::recent_logins(loaded, &env);
         let audit = recent.iter().fold(audit, Audit::with_recent);
-        let core = build_core(loaded, env, &prepared, &opened.store, audit);
+        let core = build_core(loaded, env, &prepared, audit);
         let tracer = prepared.traces.start_export();
         let key_devices = prepared.keys.shared.devices.clone();
         let keys = keys::start_key_reload(prepared.keys, &settings.keys, &core.audit);
@@ -145,8 +145,14 @@ impl HubServer {
         let workers = worker_count(settings.limits.workers);
         register::start_refresh(prepared.register.as_ref(), reload_interval);
         let start = |extension: &Extension| {
-            let table = loaded.extension_table(extension);
-            let context = ExtensionContext { core: &core, store: &opened.store, table };
+            let context = ExtensionContext {
+                core: &core,
+                store: &opened.store,
+                client_keys: &prepared.client_keys,
+                check_service_provider_file: &loaded.files.service_provider_check(),
+                hub_name: &loaded.theme.name,
+                table: loaded.extension_table(extension),
+            };
             (extension.name, (extension.start)(&context))
         };
         let extensions = loaded.extensions.iter().map(start).collect();

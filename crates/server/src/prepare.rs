@@ -17,7 +17,7 @@ use passerelle_config::LoadedConfig;
 use passerelle_config::model::Settings;
 use passerelle_connector::{ConfiguredConnector, SandboxMode};
 use passerelle_egress::http_client_pool::HttpClientPool;
-use passerelle_extension::Extension;
+use passerelle_extension::{Extension, RegistrationEndpoint};
 use passerelle_federation::identity::ClaimName;
 use passerelle_federation::identity::scopes::ScopeTable;
 use passerelle_federation::identity::sub::SubjectKeys;
@@ -237,11 +237,17 @@ pub(super) fn read_certificate_authorities(
 pub(super) struct DiscoveryPublisher {
     issuer: String,
     settings: Settings,
+    /// `None` if clients can't register themselves.
+    registration: Option<RegistrationEndpoint>,
 }
 
 impl DiscoveryPublisher {
     fn new(loaded: &LoadedConfig) -> Self {
-        Self { issuer: loaded.issuer.clone(), settings: loaded.settings.clone() }
+        let platform = loaded.settings.platform;
+        let registration = loaded.extensions.iter().find_map(|extension| {
+            (extension.registration_endpoint)(loaded.extension_table(extension)?, platform)
+        });
+        Self { issuer: loaded.issuer.clone(), settings: loaded.settings.clone(), registration }
     }
 
     fn certificate_support(&self) -> Option<discovery::CertificateSupport<'_>> {
@@ -255,11 +261,10 @@ impl DiscoveryPublisher {
     /// Returns the federation with its discovery document.
     pub(super) fn with_discovery(&self, mut federation: Federation) -> Federation {
         let settings = &self.settings;
-        let registration =
-            settings.client_registration.as_ref().map(|config| config.rules_on(settings.platform));
+        let registration = self.registration;
         // Publish only what works: the standard scopes count only if a client may use them.
-        let serves_openid =
-            federation.serves_openid() || registration == Some(ProtocolRules::Openid);
+        let serves_openid = federation.serves_openid()
+            || registration.is_some_and(|endpoint| endpoint.rules == ProtocolRules::Openid);
         let tables = || {
             std::iter::once(&federation.scopes)
                 .chain(serves_openid.then_some(&federation.openid_scopes))
@@ -288,7 +293,7 @@ impl DiscoveryPublisher {
             claims: &claims,
             level_names: &level_names,
             has_public_clients: federation.has_public_clients() || registration.is_some(),
-            has_registration: registration.is_some(),
+            registration_path: registration.map(|endpoint| endpoint.path),
             sends_logout_tokens: federation.sends_logout_tokens() || registration.is_some(),
             ui_locales: &ui_locales,
             service_documentation: settings.service_documentation.as_deref(),

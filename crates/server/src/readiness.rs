@@ -55,8 +55,6 @@ pub(super) struct ReadinessSources {
     pub logins: Logins,
     pub logout_notifier: Arc<LogoutNotifier>,
     pub admitting_hubs: Arc<AdmittingHubs>,
-    /// Whether service providers can register without a file.
-    pub has_client_registration: bool,
     /// Found at the start; they stay until the next one.
     pub process_findings: Vec<CheckFinding>,
     pub login_trend: Arc<LoginTrend>,
@@ -111,11 +109,11 @@ pub(super) fn build_readiness(sources: ReadinessSources) -> Readiness {
         logins: running_logins,
         logout_notifier,
         admitting_hubs,
-        has_client_registration,
         process_findings,
         login_trend,
     } = sources;
     let (federation, services) = (core.federation.clone(), core.federation.clone());
+    let has_client_registration = core.dynamic_clients.get().is_some();
     let (refusing, logins) = (Arc::clone(&core), Arc::clone(&core));
     let (others, filled) = (Arc::clone(&admitting_hubs), Arc::clone(&store));
     let devices = keys.devices.clone();

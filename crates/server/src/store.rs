@@ -5,7 +5,6 @@ use std::sync::Arc;
 use super::build_error::BuildError;
 use passerelle_config::LoadedConfig;
 use passerelle_grants::UsedJtis;
-use passerelle_grants::client_registration::REGISTRATION;
 use passerelle_hub::blocks::Blocks;
 use passerelle_protocol::env::{Env, Timestamp};
 use passerelle_store::kind::{
@@ -29,8 +28,6 @@ const MAX_BLOCK_RECORDS: usize = 100;
 /// Records that name a hub: the prober, one that admits logins, the one that rotates keys. The margin
 /// is the same.
 const MAX_PROBE_RECORDS: usize = 100;
-/// Records of a registration: the one in use, and those that a change or a crash has left.
-const RECORDS_PER_REGISTRATION: usize = 4;
 /// Records of the queue of logout tokens, a few of many tokens each.
 const MAX_LOGOUT_NOTICE_RECORDS: usize = 1000;
 /// Records of the upstream index for each session: its `sub`, its `sid`, and a used `jti`.
@@ -129,9 +126,7 @@ fn store_context(loaded: &LoadedConfig, env: &Env, metrics: &Arc<Metrics>) -> St
 
 /// Returns the kinds of records that a hub stores, and the capacity of each.
 pub(super) fn capacities(loaded: &LoadedConfig) -> Capacities {
-    let (settings, limits) = (&loaded.settings, &loaded.settings.limits);
-    let registered = settings.client_registration.as_ref();
-    let registrations = registered.map_or(0, |config| config.max_registrations as usize);
+    let limits = &loaded.settings.limits;
     let login_usage = Usage { records: limits.logins, bytes: limits.login_bytes() };
     let upstream_sessions = limits.sessions.saturating_mul(UPSTREAM_RECORDS_PER_SESSION);
     let capacities = Capacities::default()
@@ -150,9 +145,7 @@ pub(super) fn capacities(loaded: &LoadedConfig) -> Capacities {
         .with_records(RecordKind::PROBES, MAX_PROBE_RECORDS)
         .with_records(RecordKind::REFRESH_GRANT, limits.refresh_grants)
         .with_records(RecordKind::LOGOUT_NOTICE, MAX_LOGOUT_NOTICE_RECORDS)
-        .with_records(RecordKind::UPSTREAM_SESSION, upstream_sessions)
-        // One more for their index.
-        .with_records(REGISTRATION, registrations * RECORDS_PER_REGISTRATION + 1);
+        .with_records(RecordKind::UPSTREAM_SESSION, upstream_sessions);
     loaded.extensions.iter().fold(capacities, |capacities, extension| {
         let table = loaded.extension_table(extension);
         let kinds = extension.record_kinds.iter();

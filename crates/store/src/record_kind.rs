@@ -114,7 +114,7 @@ impl RecordKind {
     }
 
     /// Returns the capacity for so many records of average size.
-    pub(super) fn usage_of(&self, records: usize) -> Usage {
+    pub fn usage_of(&self, records: usize) -> Usage {
         Usage { records, bytes: records.saturating_mul(self.average_bytes).max(MIN_POOL_BYTES) }
     }
 }

@@ -12,6 +12,8 @@
     reason = "a fuzz target fails by panicking"
 )]
 
+#[cfg(feature = "client-registration")]
+mod client_registration;
 mod files;
 mod headers;
 mod login_events;
@@ -57,6 +59,8 @@ const fn target(
 pub fn fuzz_targets() -> Vec<FuzzTarget> {
     let groups = [
         requests::TARGETS,
+        #[cfg(feature = "client-registration")]
+        client_registration::TARGETS,
         headers::TARGETS,
         tokens::TARGETS,
         upstream::TARGETS,

@@ -184,6 +184,7 @@ fn open_book(context: &ExtensionContext<'_>) -> StartedExtension {
             let finding = || CheckFinding::new("the visitors' book is full", "buy another one");
             is_full.then(finding).into_iter().collect()
         })),
+        ..StartedExtension::default()
     }
 }
 

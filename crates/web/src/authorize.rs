@@ -10,9 +10,9 @@ use super::cookies::HeldLogin;
 use super::hub::Hub;
 use super::login::{self, ResponseOrigin};
 use super::rejection::{AuthorizationRejection, Rejection};
-use super::request_context::RequestContext;
+use super::request_context::{RequestContext, authorization_headers};
 use super::responses::{add_cookie, interaction_path, json_response, see_other};
-use super::token::{authorization_headers, parse_client_form};
+use super::token::parse_client_form;
 use super::{form, sender};
 use passerelle_federation::login::LoginRequest;
 use passerelle_grants::authorization_request::SingleUse;
@@ -171,10 +171,10 @@ fn request_rejection(
     let client_id = registered_client(&context.hub, params);
     match error {
         AuthorizationError::Page(code) => {
-            let federation = context.hub.core.federation.load();
-            let is_pending = client_id.as_ref().is_some_and(|id| federation.is_pending(id));
+            let pending =
+                || context.hub.core.dynamic_clients.get()?.pending_error(client_id.as_ref()?);
             let code = match code {
-                ErrorCode::ClientIdInactive if is_pending => ErrorCode::ClientIdPending,
+                ErrorCode::ClientIdInactive => pending().unwrap_or(code),
                 code => code,
             };
             Rejection::Malformed { code, client_id }

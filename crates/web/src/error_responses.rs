@@ -8,14 +8,13 @@ use futures_util::future::LocalBoxFuture;
 use super::rejection::{
     AuthorizationRejection, Rejection, RejectionContext, audit_rejection, record_rejection,
 };
-use super::request_context::RequestContext;
+use super::request_context::{RequestContext, authorization_headers};
 use super::responses::{
-    access_token_error_response, authorization_response, client_error_response, interaction_path,
-    json_error_response, registration_error_response, see_other,
+    access_token_error_response, authorization_response, client_error_response,
+    described_error_response, interaction_path, json_error_response, see_other,
 };
 use super::route_table::{ErrorFormat, RouteRow};
 use super::sender::DPOP_NONCE;
-use super::token::authorization_headers;
 use super::{diagnostics, error_pages};
 use passerelle_grants::error::GrantError;
 use passerelle_protocol::catalogue::ErrorCode;
@@ -115,7 +114,7 @@ pub async fn rejection_response(context: &RequestContext, rejection: Rejection) 
             Box::pin(authorization_error_response(context, &rejection)).await
         }
         Rejection::Client(error) => client_rejection(context, error),
-        Rejection::Registration(error) => registration_rejection(context, error),
+        Rejection::Described(error) => described_rejection(context, error),
         Rejection::Bearer(error) => access_token_rejection(context, error),
     }
 }
@@ -151,14 +150,15 @@ fn client_rejection(context: &RequestContext, error: GrantError) -> HttpResponse
     response
 }
 
-/// Builds the error response for a client that registers itself. The reason of an error in its
-/// metadata names the member.
-fn registration_rejection(context: &RequestContext, error: GrantError) -> HttpResponse {
+/// Builds the error response for a program that reads its reason.
+fn described_rejection(context: &RequestContext, error: GrantError) -> HttpResponse {
     let (error, retry_after) = limit_auth_failures(context, error);
     audit_rejection(context, RejectionContext::default(), error.code);
     let GrantError { code, reason, .. } = &error;
-    at_level!(code, reason, "client registration rejected");
-    let mut response = registration_error_response(*code, reason.as_deref());
+    let endpoint = context.request.match_pattern();
+    at_level!(code, endpoint, reason, "request rejected");
+    let has_token = context.request.headers().contains_key(AUTHORIZATION);
+    let mut response = described_error_response(*code, reason.as_deref(), has_token);
     add_retry_after(retry_after, &mut response);
     response
 }

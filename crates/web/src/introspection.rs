@@ -5,10 +5,10 @@ use actix_web::{HttpResponse, web};
 
 use super::form::{self, FormError};
 use super::rejection::Rejection;
-use super::request_context::RequestContext;
+use super::request_context::{RequestContext, authorization_headers};
 use super::responses::{introspection_jwt_response, json_response};
 use super::sender;
-use super::token::{authorization_headers, parse_client_form};
+use super::token::parse_client_form;
 use passerelle_grants::IntrospectionResponse;
 use passerelle_grants::error::GrantError;
 use passerelle_protocol::catalogue::ErrorCode;

@@ -19,7 +19,6 @@
 //! | `backchannel_logout` | logout tokens of identity providers |
 //! | `token` | token |
 //! | `userinfo` | userinfo |
-//! | `client_registration` | register, and below it the configuration of each registered client |
 //! | `introspection` | checktoken, token/revocation |
 //! | `sign_in` | the password form of a connector |
 //! | `sandbox` | the sandbox identity provider's page |
@@ -32,7 +31,6 @@
 mod assets;
 mod authorize;
 pub mod client_address;
-mod client_registration;
 pub mod connection;
 pub mod cookies;
 mod cors;

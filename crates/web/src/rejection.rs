@@ -45,8 +45,8 @@ pub enum Rejection {
     Authorization(Box<AuthorizationRejection>),
     /// A client that authenticates gets the error as JSON.
     Client(GrantError),
-    /// A client that registers itself gets the error as JSON.
-    Registration(GrantError),
+    /// A program gets the error as JSON, described by its reason.
+    Described(GrantError),
     /// A client that sends an access token gets the error as JSON.
     Bearer(GrantError),
 }

@@ -4,7 +4,7 @@ use std::future::{Ready, ready};
 
 use actix_web::dev::Payload;
 use actix_web::error::ErrorInternalServerError;
-use actix_web::http::header::{ACCEPT_LANGUAGE, CONTENT_TYPE, HeaderName};
+use actix_web::http::header::{ACCEPT_LANGUAGE, AUTHORIZATION, CONTENT_TYPE, HeaderName};
 use actix_web::web::Data;
 use actix_web::{Error, FromRequest, HttpRequest};
 
@@ -56,4 +56,13 @@ impl FromRequest for RequestContext {
         let context = hub.map(|hub| Self { hub, request: request.clone() });
         ready(context.ok_or_else(|| ErrorInternalServerError("the routes are not configured")))
     }
+}
+
+/// Returns every `Authorization` header, so that a repeated one is detected.
+pub fn authorization_headers(request: &HttpRequest) -> Vec<&[u8]> {
+    request
+        .headers()
+        .get_all(AUTHORIZATION)
+        .map(actix_http::header::HeaderValue::as_bytes)
+        .collect()
 }

@@ -182,9 +182,13 @@ pub fn client_error_response(
     })
 }
 
-/// Builds the JSON response for an error of a client registration.
-pub fn registration_error_response(code: ErrorCode, description: Option<&str>) -> HttpResponse {
-    error_response(ErrorResponse::for_registration(code, description))
+/// Builds the JSON response for an error that a program reads with its description.
+pub fn described_error_response(
+    code: ErrorCode,
+    description: Option<&str>,
+    has_token: bool,
+) -> HttpResponse {
+    error_response(ErrorResponse::with_description(code, description, has_token))
 }
 
 /// Builds the JSON response for an error at an endpoint that accepts access tokens.

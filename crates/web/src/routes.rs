@@ -13,8 +13,8 @@ use super::rejection::Rejection;
 use super::request_context::RequestContext;
 use super::route_table::RouteTable;
 use super::{
-    assets, authorize, client_registration, diagnostics, email_discovery, introspection, landing,
-    last_choice, login, logout, metadata, oauth_errors, posted_callback, sandbox, sign_in, token,
+    assets, authorize, diagnostics, email_discovery, introspection, landing, last_choice, login,
+    logout, metadata, oauth_errors, posted_callback, sandbox, sign_in, token,
     upstream_backchannel_logout, userinfo, wrong_user,
 };
 use passerelle_audit::EventKind;
@@ -112,14 +112,6 @@ fn client_endpoints() -> Vec<Endpoint> {
             .post(introspection::revoke_token)
             .with_cors(CorsPolicy::RegisteredOrigins)
             .traced(),
-        program(path::REGISTRATION, EventKind::RegistrationRefused)
-            .post(client_registration::register_client)
-            .enabled_if(|hub| hub.core.registrations.is_some()),
-        program("/api/v2/register/{client_id}", EventKind::RegistrationRefused)
-            .get(client_registration::read_registration)
-            .put(client_registration::update_registration)
-            .delete(client_registration::delete_registration)
-            .enabled_if(|hub| hub.core.registrations.is_some()),
         program(path::INTROSPECTION, EventKind::IntrospectionRefused)
             .post(introspection::introspect_token)
             .traced_for_caller(),

@@ -1,11 +1,10 @@
 //! The token endpoint, `POST /api/v2/token` (docs/integrate/endpoints.md).
 
-use actix_web::http::header::AUTHORIZATION;
 use actix_web::{HttpRequest, HttpResponse, web};
 
 use super::form::{self, FormError};
 use super::rejection::Rejection;
-use super::request_context::RequestContext;
+use super::request_context::{RequestContext, authorization_headers};
 use super::responses::json_response;
 use super::sender;
 use passerelle_grants::error::GrantError;
@@ -56,13 +55,4 @@ pub(super) async fn parse_client_form(
         FormError::NotForm => ErrorCode::TokenNotForm,
         error => error.code(),
     })
-}
-
-/// Returns every `Authorization` header, so that a repeated one is detected.
-pub(super) fn authorization_headers(request: &HttpRequest) -> Vec<&[u8]> {
-    request
-        .headers()
-        .get_all(AUTHORIZATION)
-        .map(actix_http::header::HeaderValue::as_bytes)
-        .collect()
 }

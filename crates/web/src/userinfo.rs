@@ -6,10 +6,9 @@ use actix_web::{HttpResponse, web};
 
 use super::form::{self, FormError};
 use super::rejection::Rejection;
-use super::request_context::RequestContext;
+use super::request_context::{RequestContext, authorization_headers};
 use super::responses::{json_response, jwt_response};
 use super::sender;
-use super::token::authorization_headers;
 use passerelle_grants::UserinfoResponse;
 use passerelle_grants::error::GrantError;
 use passerelle_protocol::catalogue::ErrorCode;

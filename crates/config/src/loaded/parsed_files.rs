@@ -9,7 +9,7 @@ use crate::validation::consistency::{self, ClientDeclaration};
 use crate::validation::data_providers::{self, CheckedDataProvider};
 use crate::validation::declarations::Declarations;
 use crate::validation::service_providers::{self, CheckedServiceProvider, HubSettings};
-use crate::validation::{client_registration, languages, scopes, settings};
+use crate::validation::{languages, scopes, settings};
 use passerelle_connector::ConfiguredConnector;
 use passerelle_federation::notices;
 use passerelle_localization::MessageFile;
@@ -51,20 +51,11 @@ impl ParsedFiles {
         }
     }
 
-    /// Checks what the settings name in these files: the default language, and the scopes of
-    /// `[client_registration]`.
+    /// Checks what the settings name in these files: the default language.
     pub fn check_references(&self, source: &SourceFile, settings: &Settings) -> Vec<Diagnostic> {
         let language = &settings.default_language;
         let language = languages::default_language_diagnostic(source, language, &self.languages);
-        let mut problems: Vec<Diagnostic> = language.into_iter().collect();
-        if let Some((_, tables)) = &self.scopes {
-            client_registration::check_scopes(
-                &mut FileCheck::new(source, &mut problems),
-                settings,
-                tables,
-            );
-        }
-        problems
+        language.into_iter().collect()
     }
 
     /// Finds conflicts between service providers and data providers.

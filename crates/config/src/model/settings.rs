@@ -24,7 +24,6 @@ use passerelle_audit::settings::AuditConfig;
 use passerelle_federation::identity::declared::ClaimDeclaration;
 use passerelle_federation::identity::{IdentitySource, SubjectSource};
 use passerelle_federation::{Category, NoAccountText};
-use passerelle_grants::client_registration::settings::ClientRegistrationConfig;
 use passerelle_grants::lifetimes::Lifetimes;
 use passerelle_protocol::acr::{Level, Platform};
 use passerelle_protocol::ids::ConnectorId;
@@ -72,9 +71,6 @@ pub struct Settings {
     /// "openid"` and without a security profile, unless their file sets `id_token_claims`.
     #[serde(default = "defaults::yes")]
     pub id_token_claims: bool,
-    /// Dynamic client registration (docs/client-registration.md). Default: off.
-    #[serde(default)]
-    pub client_registration: Option<ClientRegistrationConfig>,
     /// Prefix of cookie names. Cookies ignore ports, so several hubs on one host need different
     /// prefixes.
     #[serde(default = "defaults::cookie_prefix")]

@@ -64,10 +64,6 @@ pub fn check_settings(
     check_lifetimes(check, &settings);
     security_profile::check_hub_profile(check, &settings);
     secret_locations::check_locations(check, &settings.secrets);
-    if let Some(registration) = &settings.client_registration {
-        let is_sandbox = settings.sandbox && settings.platform == Platform::Standard;
-        registration.check(check, settings.platform, is_sandbox);
-    }
     proxies::check_public_listener(check, &settings.public);
     client_certificates::check_hub_certificates(check, &settings.public, context);
     check_private_hosts(check, &settings.private.hosts);

@@ -188,7 +188,6 @@ catalogue! {
     // Y03: the authorization request. Y03, parameter, rule; `parameters` has 01 and 02 of each.
     ClientIdUnknown = "Y030103" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The client_id is not registered on this platform.";
     ClientIdInactive = "Y030104" 400 "invalid_request" Info Policy Operator "error-bad-request" "The service provider of this client_id is switched off.";
-    ClientIdPending = "Y030105" 400 "invalid_request" Info Policy Operator "error-bad-request" "The registration of this client_id waits for the approval of an operator; until then no user can sign in with it.";
     RedirectUriNotRegistered = "Y030203" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The redirect_uri is not registered for this client_id; it must equal a registered one character for character.";
     ResponseTypeUnsupported = "Y030303" 400 "unsupported_response_type" Info Client ServiceProvider "error-bad-request" "The response_type must be code.";
     ScopeWithoutOpenid = "Y030403" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The scope must contain openid.";
@@ -303,19 +302,6 @@ catalogue! {
     BearerInBody = "Y043008" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The access token must be sent in the Authorization header, not in the body.";
     AccessTokenInvalid = "Y043010" 401 "invalid_token" Info Client ServiceProvider "error-bad-request" "The access token is unknown, expired or revoked.";
 
-    // Y045: client registration (RFC 7591, RFC 7592). The responses of the first three name the
-    // member.
-    RegistrationMetadata = "Y045001" 400 "invalid_client_metadata" Info Client ServiceProvider "error-bad-request" "A member of the client metadata is not valid.";
-    RegistrationRedirectUri = "Y045002" 400 "invalid_redirect_uri" Info Client ServiceProvider "error-bad-request" "A redirect URI of the client metadata is not valid.";
-    RegistrationStatement = "Y045003" 400 "invalid_software_statement" Info Client ServiceProvider "error-bad-request" "Software statements are not supported; register without software_statement.";
-    RegistrationBody = "Y045004" 400 "invalid_client_metadata" Info Client ServiceProvider "error-bad-request" "The body must be one JSON object of client metadata, with the content type application/json and at most 32 KiB, in which no member is named twice.";
-    InitialTokenMissing = "Y045010" 401 "invalid_token" Info Client ServiceProvider "error-bad-request" "An initial access token is needed: ask the operator of this hub for one, and send it in the Authorization header as a Bearer token.";
-    InitialTokenInvalid = "Y045011" 401 "invalid_token" Warn Client ServiceProvider "error-bad-request" "The initial access token is unknown, has expired or was revoked; ask the operator of this hub for another one.";
-    InitialTokenExhausted = "Y045012" 403 "access_denied" Info Policy ServiceProvider "error-bad-request" "The initial access token allows no more registrations; ask the operator of this hub for another one.";
-    RegistrationsFull = "Y045013" 503 "temporarily_unavailable" Warn Policy Operator "error-busy" "The hub has as many registrations as its operator allows; try again later, or ask the operator.";
-    RegistrationsLimited = "Y045014" 429 "temporarily_unavailable" Warn Client ServiceProvider "error-bad-request" "Too many requests about registrations came from this network in a minute; try again after the time in Retry-After.";
-    RegistrationTokenInvalid = "Y045020" 401 "invalid_token" Warn Client ServiceProvider "error-bad-request" "The registration access token is not valid for this client_id; send the newest one in the Authorization header as a Bearer token.";
-    RegistrationTokenMissing = "Y045021" 401 "invalid_token" Info Client ServiceProvider "error-bad-request" "The registration access token is missing; send the newest one in the Authorization header as a Bearer token.";
 
     // Y046: proofs of possession at the token and userinfo endpoints. 00: DPoP (RFC 9449); at
     // userinfo the status is 401 (§7.1).
@@ -446,12 +432,6 @@ catalogue! {
     SessionsNotIndexed = "Y500108" 409 "invalid_request" Info Client Operator "error-bad-request" "The sessions of a person can't be found: set index_sessions_by_sub = true, which finds those that begin from then on.";
     IdentityProviderNotProbed = "Y500109" 409 "invalid_request" Info Client Operator "error-bad-request" "The hub does not probe this identity provider.";
     AuditUnwritable = "Y500110" 503 "temporarily_unavailable" Error Hub Operator "error-unavailable" "The hub can't write its audit log, and accepts no new logins.";
-    RegistrationUnknown = "Y500120" 404 "invalid_request" Info Client Operator "error-not-found" "There is no registration, or no initial access token, of this id.";
-    RegistrationRequestMalformed = "Y500121" 400 "invalid_request" Info Client Operator "error-bad-request" "The body is not a JSON object of the documented members.";
-    TooManyInitialTokens = "Y500122" 409 "invalid_request" Warn Client Operator "error-bad-request" "There are as many initial access tokens as the hub keeps; revoke those that are not needed.";
-    RegistrationChanged = "Y500123" 409 "invalid_request" Warn Policy Operator "error-bad-request" "The registration is not the one of this fingerprint: its service provider has changed it since it was listed. List the registrations again, check what changed, and send the new fingerprint.";
-    RegistrationConflict = "Y500125" 409 "invalid_request" Warn Policy Operator "error-bad-request" "The registration has a name or a host that another service took while it waited. Remove it, or export it and add its file to the service providers.";
-    RegistrationUnreadable = "Y500124" 500 "server_error" Error Hub Operator "error-internal" "The record of the registration is lost or can't be read; remove the registration, and let its service provider register again.";
     NetworkLoginsExceeded = "Y500330" 429 "temporarily_unavailable" Info Client User "error-network-limited" "Too many logins from this network wait for authentication while the hub is nearly full; try again after the time in Retry-After.";
     // Connection errors before a request exists; only the log shows these.
     HttpMalformed = "Y500340" 400 "invalid_request" Info Client Operator "error-bad-request" "The bytes received are not an HTTP/1.1 request.";

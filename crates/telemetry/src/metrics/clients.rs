@@ -21,8 +21,6 @@ metric_table! {
             "Logout requests by outcome: identity_provider, local, no_session, confirmation, rejected, returned, upstream (by a logout token of the identity provider), operator.";
         logout_tokens: IntCounterVec("logout_tokens_total", ["client", "outcome"])
             "Back-channel logout tokens by service provider (or its class) and outcome: delivered, failed (retried), rejected, given_up, dropped (no room to store it, and the only attempt failed), withdrawn (no longer registered).";
-        registrations: IntGaugeVec("client_registrations", ["status"])
-            "Dynamically registered clients by status: pending (they wait for an operator), approved; as this process read them last. Absent where registration is off.";
         logout_tokens_waiting: IntGaugeVec("logout_tokens_waiting", [])
             "Logout tokens that wait for delivery in the store, as this process read it last.";
         tokens_issued: IntCounterVec("tokens_issued_total", ["kind"])
@@ -124,12 +122,6 @@ impl Metrics {
     pub fn set_waiting_logout_tokens(&self, count: usize) {
         let count = i64::try_from(count).unwrap_or(i64::MAX);
         self.clients.logout_tokens_waiting.with([]).set(count);
-    }
-
-    /// Sets the number of registered clients with a status.
-    pub fn set_client_registrations(&self, status: &'static str, count: usize) {
-        let count = i64::try_from(count).unwrap_or(i64::MAX);
-        self.clients.registrations.with([status]).set(count);
     }
 
     /// Records a fetch of a `jwks_uri`. `outcome` is one of a few constants.

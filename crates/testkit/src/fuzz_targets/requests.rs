@@ -3,7 +3,6 @@
 use std::str;
 use std::time::Duration;
 
-use serde_json::Value;
 use url::Url;
 
 use super::sample_keys::{NOW, SampleSigner, public_jwks};
@@ -28,7 +27,6 @@ use passerelle_protocol::authorize::{
 };
 use passerelle_protocol::catalogue::Param;
 use passerelle_protocol::client_auth::read_credentials;
-use passerelle_protocol::client_registration::ClientMetadata;
 use passerelle_protocol::ids::{ClientId, Scope, Subject};
 use passerelle_protocol::introspection::IntrospectionRequest;
 use passerelle_protocol::logout::{self, LogoutHint, LogoutRequest};
@@ -97,7 +95,6 @@ pub(super) const TARGETS: &[FuzzTarget] = &[
         request_object,
     ),
     target("logout_request", &["crates/protocol/src/logout.rs"], logout_request),
-    target("client_metadata", &["crates/protocol/src/client_registration.rs"], client_metadata),
 ];
 
 /// A service provider under each set of rules.
@@ -381,19 +378,6 @@ fn logout_request() -> FuzzFunction {
             let uris = &registration.post_logout_redirect_uris;
             assert!(uris.iter().any(|uri| location.starts_with(uri)), "an open redirector");
         }
-        true
-    })
-}
-
-fn client_metadata() -> FuzzFunction {
-    Box::new(|data| {
-        let Ok((mut metadata, _)) = ClientMetadata::parse(data) else { return false };
-        let before = Value::Object(metadata.members().clone()).to_string();
-        let again = ClientMetadata::parse(before.as_bytes()).unwrap().0;
-        assert!(again == metadata, "metadata that is read again differs");
-        let _ = (metadata.names(), metadata.has_called_addresses(), metadata.needs_secret());
-        let _ = (metadata.file_members().count(), metadata.keys());
-        metadata.keep_default_method(&again);
         true
     })
 }

@@ -346,9 +346,11 @@ impl TestHub {
     }
 
     /// Reads the registrations and records their uses at all hubs, as each does every two seconds.
+    #[cfg(feature = "client-registration")]
     pub async fn maintain_registrations(&self) {
+        use passerelle_client_registration::ClientRegistrations;
         for hub in std::iter::once(&self.hub).chain(&self.others) {
-            if let Some(registrations) = &hub.core.registrations {
+            if let Some(registrations) = hub.extension::<ClientRegistrations>() {
                 registrations.maintain().await;
             }
         }

@@ -9,13 +9,13 @@ use crate::model::ServiceProviderFile;
 use crate::reload::reloadable_files::ReloadableFiles;
 use crate::reload::reloadable_files::scanning::unless_problems;
 use crate::validation::service_providers;
+use passerelle_extension::ServiceProviderFileCheck;
 use passerelle_federation::ServiceProvider;
-use passerelle_grants::client_registration::CheckClientFile;
 use passerelle_settings::{Diagnostic, FileCheck, SourceFile};
 
 impl ReloadableFiles {
     /// Returns a check of service provider files with the settings of these files.
-    pub fn client_checker(&self) -> Arc<CheckClientFile> {
+    pub fn service_provider_check(&self) -> Arc<ServiceProviderFileCheck> {
         let context = Arc::clone(&self.context);
         Arc::new(move |text| context.check_client_file(text))
     }

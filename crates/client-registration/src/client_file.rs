@@ -4,9 +4,9 @@
 use serde_json::{Value, json};
 
 use super::ClientRegistrations;
+use super::client_metadata::{AUTH_METHOD, DEFAULT_AUTH_METHOD, MetadataError};
 use super::index::RegistrationRecord;
 use passerelle_federation::ServiceProvider;
-use passerelle_protocol::client_registration::{AUTH_METHOD, DEFAULT_AUTH_METHOD, MetadataError};
 use passerelle_protocol::registration::ProtocolRules;
 use passerelle_settings::Diagnostic;
 

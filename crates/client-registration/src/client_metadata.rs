@@ -10,9 +10,12 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::catalogue::ErrorCode;
-use super::json;
-use crate::ids::Secret;
+use super::error_codes;
+use passerelle_federation::ServiceProvider;
+use passerelle_protocol::alg::{AcceptedAlgs, ContentEncryption, SigningAlg, VerificationAlg};
+use passerelle_protocol::catalogue::ErrorCode;
+use passerelle_protocol::ids::Secret;
+use passerelle_protocol::json;
 
 /// Maximum size of a request body.
 pub const MAX_METADATA_BYTES: usize = 32 * 1024;
@@ -31,12 +34,11 @@ pub struct MetadataError {
 
 impl MetadataError {
     /// Creates the error of a member, with the error code that RFC 7591 §3.2.2 has for it.
-    #[must_use]
     pub fn new(member: &str, message: &str, fix: &str) -> Self {
         let code = match member.split(['[', '.']).next() {
-            Some("redirect_uris") => ErrorCode::RegistrationRedirectUri,
-            Some("software_statement") => ErrorCode::RegistrationStatement,
-            _ => ErrorCode::RegistrationMetadata,
+            Some("redirect_uris") => error_codes::REGISTRATION_REDIRECT_URI,
+            Some("software_statement") => error_codes::REGISTRATION_STATEMENT,
+            _ => error_codes::REGISTRATION_METADATA,
         };
         // RFC 7591 §3.2.2: ASCII.
         let ascii = |c: char| match c {
@@ -140,11 +142,11 @@ impl ClientMetadata {
     /// set; not that of a name, which users would read.
     ///
     /// # Errors
-    /// `RegistrationBody` if it is not a JSON object; else the error of the first invalid member.
+    /// `REGISTRATION_BODY` if it is not a JSON object; else the error of the first invalid member.
     pub fn parse(body: &[u8]) -> Result<(Self, ClientIdentification), MetadataError> {
         let unreadable = || MetadataError {
-            code: ErrorCode::RegistrationBody,
-            description: ErrorCode::RegistrationBody.entry().description.to_owned(),
+            code: error_codes::REGISTRATION_BODY,
+            description: error_codes::REGISTRATION_BODY.entry().description.to_owned(),
         };
         let members = json::parse_object(body).map_err(|_| unreadable())?;
         let text = |name: &str| members.get(name).and_then(Value::as_str).map(str::to_owned);
@@ -214,7 +216,6 @@ impl ClientMetadata {
     }
 
     /// Returns the members.
-    #[must_use]
     pub const fn members(&self) -> &Map<String, Value> {
         &self.0
     }
@@ -227,19 +228,16 @@ impl ClientMetadata {
     }
 
     /// Returns the keys of `jwks`.
-    #[must_use]
     pub fn keys(&self) -> Option<&Value> {
         self.0.get("jwks")?.get("keys")
     }
 
     /// Returns the text of a member.
-    #[must_use]
     pub fn text(&self, name: &str) -> Option<&str> {
         self.0.get(name)?.as_str()
     }
 
     /// Returns the texts of a member; empty if it is absent.
-    #[must_use]
     pub fn texts(&self, name: &str) -> Vec<&str> {
         let list = self.0.get(name).and_then(Value::as_array).map(Vec::as_slice);
         list.unwrap_or_default().iter().filter_map(Value::as_str).collect()
@@ -250,9 +248,57 @@ impl ClientMetadata {
         self.0.insert(name.to_owned(), value);
     }
 
+    /// Registers what is in force for absent members: the default algorithms, and what a security
+    /// profile switches on (RFC 7591 §3.2.1).
+    pub(super) fn complete(&mut self, service: &ServiceProvider) {
+        let protection = &service.registration.protection;
+        let algorithms = [
+            ("id_token_signed_response_alg", Some(service.id_token_signed_response_alg.as_str())),
+            (
+                "userinfo_signed_response_alg",
+                service.userinfo_signed_response_alg.map(SigningAlg::as_str),
+            ),
+            (
+                "request_object_signing_alg",
+                protection
+                    .request_object_algs
+                    .and_then(AcceptedAlgs::only)
+                    .map(VerificationAlg::as_str),
+            ),
+            ("authorization_signed_response_alg", protection.response_alg.map(SigningAlg::as_str)),
+        ];
+        // Another default than that of OpenID Connect Dynamic Client Registration 1.0 §2 and JARM §3.
+        let content = ContentEncryption::default().as_str();
+        let tokens = service.encryption.iter().flat_map(|algs| {
+            [
+                ("id_token_encrypted_response", algs.id_token),
+                ("userinfo_encrypted_response", algs.userinfo),
+            ]
+        });
+        let responses =
+            protection.response_encryption.map(|alg| ("authorization_encrypted_response", alg));
+        for (name, alg) in tokens.chain(responses) {
+            self.set(&format!("{name}_alg"), Value::from(alg.as_str()));
+            self.set(&format!("{name}_enc"), Value::from(content));
+        }
+        for (name, alg) in algorithms {
+            if let Some(alg) = alg {
+                self.set(name, Value::from(alg));
+            }
+        }
+        let switches = [
+            ("require_auth_time", service.registration.require_auth_time),
+            ("require_pushed_authorization_requests", protection.require_pushed),
+            ("require_signed_request_object", protection.require_request_object),
+            ("dpop_bound_access_tokens", service.token_binding.dpop_required),
+        ];
+        for (name, _) in switches.into_iter().filter(|(_, is_on)| *is_on) {
+            self.set(name, Value::Bool(true));
+        }
+    }
+
     /// Returns the names shown to users, by language. `client_name` without a tag counts as
     /// English where that is absent.
-    #[must_use]
     pub fn names(&self) -> BTreeMap<String, String> {
         let mut names = BTreeMap::new();
         for (name, value) in &self.0 {
@@ -278,13 +324,11 @@ impl ClientMetadata {
     }
 
     /// Returns true if the hub would call an address of the client.
-    #[must_use]
     pub fn has_called_addresses(&self) -> bool {
         ["jwks_uri", "backchannel_logout_uri"].iter().any(|name| self.0.contains_key(*name))
     }
 
     /// Returns true if the method of client authentication is a client secret.
-    #[must_use]
     pub fn needs_secret(&self) -> bool {
         let method = self.text(AUTH_METHOD).unwrap_or(DEFAULT_AUTH_METHOD);
         matches!(method, "client_secret_basic" | "client_secret_post")
@@ -389,7 +433,7 @@ mod tests {
         }
         for body in ["[]", "{", "{\"a\":1,\"a\":2}", ""] {
             let error = ClientMetadata::parse(body.as_bytes()).unwrap_err();
-            assert_eq!(error.code, ErrorCode::RegistrationBody);
+            assert_eq!(error.code, error_codes::REGISTRATION_BODY);
         }
     }
 

@@ -2,15 +2,16 @@
 
 use std::time::Duration;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::ClientRegistrations;
+use super::client_metadata::ClientMetadata;
+use super::error_codes;
 use super::settings::ClientRegistrationConfig;
-use crate::error::GrantError;
-use crate::records::{decode_record, encode_record};
+use passerelle_grants::error::GrantError;
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::client_network::ClientNetwork;
-use passerelle_protocol::client_registration::ClientMetadata;
 use passerelle_protocol::digest;
 use passerelle_protocol::env::Timestamp;
 use passerelle_protocol::ids::{ClientId, Scope};
@@ -45,7 +46,6 @@ pub enum RegistrationStatus {
 
 impl RegistrationStatus {
     /// Returns the status as answers, lists and metrics have it.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Pending => "pending",
@@ -219,6 +219,18 @@ pub(super) fn sha256_hex(text: &str) -> String {
     digest::sha256(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
+fn encode_record(record: &impl Serialize) -> Result<Vec<u8>, ErrorCode> {
+    serde_json::to_vec(record).map_err(|_| ErrorCode::Internal)
+}
+
+/// Decodes a record.
+///
+/// # Errors
+/// `Internal` if this release can't parse it.
+pub(super) fn decode_record<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ErrorCode> {
+    serde_json::from_slice(bytes).map_err(|_| ErrorCode::Internal)
+}
+
 impl ClientRegistrations {
     /// Loads the index without what has expired.
     ///
@@ -277,7 +289,7 @@ impl ClientRegistrations {
     /// Loads the record of a registration, under the terms of today.
     ///
     /// # Errors
-    /// The error of the store; `RegistrationUnreadable` if the record is absent or can't be read.
+    /// The error of the store; `REGISTRATION_UNREADABLE` if the record is absent or can't be read.
     pub(super) async fn load_registration(
         &self,
         entry: &ClientEntry,
@@ -285,7 +297,7 @@ impl ClientRegistrations {
         let now = self.services.env.now();
         let found = self.services.store.load(&registration_key(&entry.record), now).await?;
         let record = found.and_then(|found| self.decode_registration(entry, &found));
-        record.ok_or(ErrorCode::RegistrationUnreadable)
+        record.ok_or(error_codes::REGISTRATION_UNREADABLE)
     }
 
     /// Decodes the record of a registration. Returns `None` if it can't be read, or is another

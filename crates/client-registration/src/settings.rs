@@ -3,10 +3,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use passerelle_extension::{OtherSettings, SettingsTable};
 use passerelle_protocol::acr::Platform;
 use passerelle_protocol::ids::Scope;
 use passerelle_protocol::registration::ProtocolRules;
-use passerelle_settings::FileCheck;
+use passerelle_settings::{ConfiguredTable, FileCheck, KindTable, TableKind};
 
 /// Dynamic client registration (RFC 7591, RFC 7592). The table turns it on.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
@@ -58,33 +59,11 @@ impl Default for ClientRegistrationConfig {
 
 impl ClientRegistrationConfig {
     /// Returns the rules of registered clients on this platform.
-    #[must_use]
     pub fn rules_on(&self, platform: Platform) -> ProtocolRules {
         self.rules.unwrap_or(match platform {
             Platform::Standard => ProtocolRules::Openid,
             Platform::High => ProtocolRules::Federation,
         })
-    }
-
-    /// Reports what is invalid. `is_sandbox` is true on a sandbox of the standard platform.
-    pub fn check(&self, check: &mut FileCheck<'_>, platform: Platform, is_sandbox: bool) {
-        if !self.scopes.iter().any(|scope| scope.as_str() == "openid") {
-            let message = "lacks openid, which every request needs";
-            check.report("client_registration.scopes", message, "add \"openid\"");
-        }
-        if self.open == OpenRegistration::Immediate && !is_sandbox {
-            let message = "is \"immediate\", so anyone could sign real people in to a service that no operator has seen";
-            let fix = "write open = \"approval\", or create initial access tokens; \"immediate\" needs sandbox = true on the standard platform";
-            check.report("client_registration.open", message, fix);
-        }
-        if self.rules == Some(ProtocolRules::Openid) && platform == Platform::High {
-            let message = "is \"openid\", which the high platform doesn't support";
-            check.report(
-                "client_registration.rules",
-                message,
-                "write rules = \"federation\", or remove it",
-            );
-        }
     }
 }
 
@@ -99,4 +78,38 @@ pub enum OpenRegistration {
     Approval,
     /// It is approved at once.
     Immediate,
+}
+
+/// The table `[client_registration]`.
+pub const TABLE: SettingsTable = SettingsTable {
+    kind: TableKind {
+        name: "client_registration",
+        summary: "Dynamic client registration (docs/client-registration.md). Default: off.",
+        schema: |generator| generator.subschema_for::<ClientRegistrationConfig>(),
+        load: read_table,
+    },
+    check: check_table,
+};
+
+fn read_table(table: &mut KindTable<'_>) -> Option<ConfiguredTable> {
+    let config: ClientRegistrationConfig = table.deserialize()?;
+    Some(table.configured(&config, config.clone()))
+}
+
+fn check_table(table: &ConfiguredTable, other: &OtherSettings<'_>, check: &mut FileCheck<'_>) {
+    let Some(config) = table.settings::<ClientRegistrationConfig>() else { return };
+    if !config.scopes.iter().any(|scope| scope.as_str() == "openid") {
+        check.report("scopes", "lacks openid, which every request needs", "add \"openid\"");
+    }
+    let is_standard_sandbox = other.is_sandbox && other.platform == Platform::Standard;
+    if config.open == OpenRegistration::Immediate && !is_standard_sandbox {
+        let message = "is \"immediate\", so anyone could sign real people in to a service that no operator has seen";
+        let fix = "write open = \"approval\", or create initial access tokens; \"immediate\" needs sandbox = true on the standard platform";
+        check.report("open", message, fix);
+    }
+    if config.rules == Some(ProtocolRules::Openid) && other.platform == Platform::High {
+        let message = "is \"openid\", which the high platform doesn't support";
+        check.report("rules", message, "write rules = \"federation\", or remove it");
+    }
+    (other.check_scopes)(check, &config.scopes, config.rules_on(other.platform));
 }

@@ -1,25 +1,24 @@
 //! The client registration endpoint, `POST /api/v2/register` (RFC 7591 §3), and the client
 //! configuration endpoint below it, `GET|PUT|DELETE /api/v2/register/{client_id}` (RFC 7592 §2).
 
-use std::sync::Arc;
-
 use actix_web::http::StatusCode;
 use actix_web::{HttpResponse, web};
 use futures_util::StreamExt as _;
 use serde_json::{Map, Value};
 
-use super::rejection::Rejection;
-use super::request_context::RequestContext;
-use super::responses::json_response;
-use super::token::authorization_headers;
-use passerelle_grants::client_registration::{ClientRegistrations, PresentedRegistrationToken};
+use super::ClientRegistrations;
+use super::client_metadata::MAX_METADATA_BYTES;
+use super::error_codes;
+use super::requests::PresentedRegistrationToken;
 use passerelle_grants::error::GrantError;
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::client_network::ClientNetwork;
-use passerelle_protocol::client_registration::MAX_METADATA_BYTES;
 use passerelle_protocol::field_value::is_media_type;
 use passerelle_protocol::params::Params;
 use passerelle_protocol::userinfo;
+use passerelle_web::rejection::Rejection;
+use passerelle_web::request_context::{RequestContext, authorization_headers};
+use passerelle_web::responses::json_response;
 
 type RegistrationResponse = Result<HttpResponse, Rejection>;
 
@@ -30,7 +29,7 @@ type RegistrationResponse = Result<HttpResponse, Rejection>;
 pub async fn register_client(context: RequestContext, body: web::Payload) -> RegistrationResponse {
     let registered = async {
         let registrations = find_registrations(&context)?;
-        let token = bearer_token(&context, ErrorCode::InitialTokenInvalid)?;
+        let token = bearer_token(&context, error_codes::INITIAL_TOKEN_INVALID)?;
         let body = read_body(&context, body).await?;
         let network =
             ClientNetwork::containing(context.hub.proxies.client_address(&context.request));
@@ -50,7 +49,7 @@ pub async fn read_registration(
 ) -> RegistrationResponse {
     let found = async {
         let registrations = find_registrations(&context)?;
-        let token = bearer_token(&context, ErrorCode::RegistrationTokenInvalid)?;
+        let token = bearer_token(&context, error_codes::REGISTRATION_TOKEN_INVALID)?;
         registrations.read(&client_id, PresentedRegistrationToken(token.as_deref())).await
     };
     registration_response(StatusCode::OK, found.await)
@@ -67,7 +66,7 @@ pub async fn update_registration(
 ) -> RegistrationResponse {
     let updated = async {
         let registrations = find_registrations(&context)?;
-        let token = bearer_token(&context, ErrorCode::RegistrationTokenInvalid)?;
+        let token = bearer_token(&context, error_codes::REGISTRATION_TOKEN_INVALID)?;
         let body = read_body(&context, body).await?;
         let token = PresentedRegistrationToken(token.as_deref());
         registrations.update(&client_id, token, &body).await
@@ -85,20 +84,20 @@ pub async fn delete_registration(
 ) -> RegistrationResponse {
     let deleted = async {
         let registrations = find_registrations(&context)?;
-        let token = bearer_token(&context, ErrorCode::RegistrationTokenInvalid)?;
+        let token = bearer_token(&context, error_codes::REGISTRATION_TOKEN_INVALID)?;
         registrations.delete(&client_id, PresentedRegistrationToken(token.as_deref())).await
     };
-    deleted.await.map_err(Rejection::Registration)?;
+    deleted.await.map_err(Rejection::Described)?;
     let mut response = HttpResponse::NoContent();
     Ok(response.insert_header(("cache-control", "no-store")).finish())
 }
 
 /// Returns the registrations, if they are on and the network is not over its limit.
-fn find_registrations(context: &RequestContext) -> Result<Arc<ClientRegistrations>, GrantError> {
+fn find_registrations(context: &RequestContext) -> Result<&ClientRegistrations, GrantError> {
     let hub = &context.hub;
-    let registrations = hub.core.registrations.as_ref().ok_or(ErrorCode::NotFound)?;
+    let registrations = hub.extension::<ClientRegistrations>().ok_or(ErrorCode::NotFound)?;
     registrations.check_network(hub.proxies.client_address(&context.request))?;
-    Ok(Arc::clone(registrations))
+    Ok(registrations)
 }
 
 /// Returns the bearer token of the `Authorization` header (RFC 6750 §2.1), or `invalid` for an
@@ -118,11 +117,11 @@ async fn read_body(
     mut payload: web::Payload,
 ) -> Result<Vec<u8>, ErrorCode> {
     if !is_media_type(context.content_type(), "application/json") {
-        return Err(ErrorCode::RegistrationBody);
+        return Err(error_codes::REGISTRATION_BODY);
     }
     let mut body = Vec::new();
     while let Some(chunk) = payload.next().await {
-        let chunk = chunk.map_err(|_| ErrorCode::RegistrationBody)?;
+        let chunk = chunk.map_err(|_| error_codes::REGISTRATION_BODY)?;
         if body.len() + chunk.len() > MAX_METADATA_BYTES {
             return Err(ErrorCode::PayloadTooLarge);
         }
@@ -135,7 +134,7 @@ fn registration_response(
     status: StatusCode,
     outcome: Result<Map<String, Value>, GrantError>,
 ) -> RegistrationResponse {
-    let registered = outcome.map_err(Rejection::Registration)?;
+    let registered = outcome.map_err(Rejection::Described)?;
     let mut response = json_response(Value::Object(registered).to_string());
     *response.status_mut() = status;
     Ok(response)

@@ -7,15 +7,16 @@ use serde::{Deserialize, Serialize};
 use url::Host;
 
 use super::ClientRegistrations;
+use super::client_metadata::{AUTH_METHOD, ClientMetadata, DEFAULT_AUTH_METHOD};
 use super::index::{
     ClientEntry, InitialToken, RegistrationRecord, RegistrationStatus, RegistrationTerms, days,
 };
 use super::policy::ADDRESS_MEMBERS;
-use crate::error::GrantError;
+use super::{audit_events, error_codes};
 use passerelle_audit::{Event, EventKind};
 use passerelle_federation::validity::format_rfc3339;
+use passerelle_grants::error::GrantError;
 use passerelle_protocol::catalogue::ErrorCode;
-use passerelle_protocol::client_registration::{AUTH_METHOD, ClientMetadata, DEFAULT_AUTH_METHOD};
 use passerelle_protocol::digest;
 use passerelle_protocol::ids::{ClientId, Scope, SupportId};
 
@@ -158,7 +159,7 @@ impl ClientRegistrations {
     /// a client could be approved as one thing, and be another.
     ///
     /// # Errors
-    /// `RegistrationUnknown`, `RegistrationChanged`, `RegistrationConflict` with the reason, or the
+    /// `REGISTRATION_UNKNOWN`, `REGISTRATION_CHANGED`, `REGISTRATION_CONFLICT` with the reason, or the
     /// error of the store.
     pub async fn approve(
         &self,
@@ -169,9 +170,9 @@ impl ClientRegistrations {
         self.check_conflicts(client_id, fingerprint).await?;
         let now = self.services.env.now();
         self.update_index(|index| {
-            let entry = index.client_mut(client_id).ok_or(ErrorCode::RegistrationUnknown)?;
+            let entry = index.client_mut(client_id).ok_or(error_codes::REGISTRATION_UNKNOWN)?;
             if entry.fingerprint() != fingerprint {
-                return Err(ErrorCode::RegistrationChanged.into());
+                return Err(error_codes::REGISTRATION_CHANGED.into());
             }
             if self.current_status(entry) == RegistrationStatus::Pending {
                 (entry.status, entry.active_at) = (RegistrationStatus::Approved, now);
@@ -180,7 +181,7 @@ impl ClientRegistrations {
             Ok(())
         })
         .await?;
-        self.record_decision(EventKind::ClientApproved, client_id, decision);
+        self.record_decision(audit_events::CLIENT_APPROVED, client_id, decision);
         Ok(())
     }
 
@@ -188,9 +189,9 @@ impl ClientRegistrations {
     /// under one name.
     async fn check_conflicts(&self, client_id: &str, fingerprint: &str) -> Result<(), GrantError> {
         let (index, _) = self.load_index().await?;
-        let entry = index.client(client_id).ok_or(ErrorCode::RegistrationUnknown)?;
+        let entry = index.client(client_id).ok_or(error_codes::REGISTRATION_UNKNOWN)?;
         if entry.fingerprint() != fingerprint {
-            return Err(ErrorCode::RegistrationChanged.into());
+            return Err(error_codes::REGISTRATION_CHANGED.into());
         }
         let RegistrationRecord { metadata, terms, client_id, .. } =
             self.load_registration(entry).await?;
@@ -198,7 +199,7 @@ impl ClientRegistrations {
         let checked = self.check_against_others(&metadata, &terms, &client_id, &others);
         checked.map_err(|error| GrantError {
             reason: Some(error.description),
-            ..ErrorCode::RegistrationConflict.into()
+            ..error_codes::REGISTRATION_CONFLICT.into()
         })
     }
 
@@ -206,28 +207,28 @@ impl ClientRegistrations {
     /// end at once.
     ///
     /// # Errors
-    /// `RegistrationUnknown`, or the error of the store.
+    /// `REGISTRATION_UNKNOWN`, or the error of the store.
     pub async fn remove(
         &self,
         client_id: &str,
         decision: OperatorDecision<'_>,
     ) -> Result<(), GrantError> {
         let removed = self.update_index(|index| {
-            index.remove_client(client_id).ok_or(ErrorCode::RegistrationUnknown.into())
+            index.remove_client(client_id).ok_or(error_codes::REGISTRATION_UNKNOWN.into())
         });
         let removed = removed.await?;
         self.remove_record(&removed.record).await;
-        self.record_decision(EventKind::ClientRemoved, client_id, decision);
+        self.record_decision(audit_events::CLIENT_REMOVED, client_id, decision);
         Ok(())
     }
 
     /// Returns a registration as the file of a service provider, without a secret in plain text.
     ///
     /// # Errors
-    /// `RegistrationUnknown`, `RegistrationUnreadable`, or the error of the store.
+    /// `REGISTRATION_UNKNOWN`, `REGISTRATION_UNREADABLE`, or the error of the store.
     pub async fn export(&self, client_id: &str) -> Result<String, GrantError> {
         let (index, _) = self.load_index().await?;
-        let entry = index.client(client_id).ok_or(ErrorCode::RegistrationUnknown)?;
+        let entry = index.client(client_id).ok_or(error_codes::REGISTRATION_UNKNOWN)?;
         let record = self.load_registration(entry).await?;
         Ok(self.file_text(&record)?)
     }
@@ -235,7 +236,7 @@ impl ClientRegistrations {
     /// Creates an initial access token.
     ///
     /// # Errors
-    /// `RegistrationRequestMalformed` with a reason, `TooManyInitialTokens`, or the error of the
+    /// `REGISTRATION_REQUEST_MALFORMED` with a reason, `TOO_MANY_INITIAL_TOKENS`, or the error of the
     /// store.
     pub async fn create_token(
         &self,
@@ -244,7 +245,7 @@ impl ClientRegistrations {
     ) -> Result<CreatedInitialToken, GrantError> {
         let malformed = |reason| GrantError {
             reason: Some(reason),
-            ..ErrorCode::RegistrationRequestMalformed.into()
+            ..error_codes::REGISTRATION_REQUEST_MALFORMED.into()
         };
         self.check_new_token(&new).map_err(malformed)?;
         let hosts: Result<Vec<String>, String> =
@@ -265,14 +266,14 @@ impl ClientRegistrations {
         };
         self.update_index(|index| {
             if index.tokens.len() >= MAX_INITIAL_TOKENS {
-                return Err(ErrorCode::TooManyInitialTokens.into());
+                return Err(error_codes::TOO_MANY_INITIAL_TOKENS.into());
             }
             index.tokens.push(created.clone());
             Ok(())
         })
         .await?;
         self.services.audit.record(|| {
-            let event = Event::new(EventKind::InitialTokenCreated);
+            let event = Event::new(audit_events::INITIAL_TOKEN_CREATED);
             event.operator(operator).reason(&created.purpose)
         });
         let expires_at = format_rfc3339(created.expires_at);
@@ -282,17 +283,17 @@ impl ClientRegistrations {
     /// Revokes an initial access token. The registrations made with it stay.
     ///
     /// # Errors
-    /// `RegistrationUnknown`, or the error of the store.
+    /// `REGISTRATION_UNKNOWN`, or the error of the store.
     pub async fn revoke_token(&self, id: &str, operator: &str) -> Result<(), GrantError> {
         let purpose = self
             .update_index(|index| {
                 let place = index.tokens.iter().position(|token| token.id == id);
-                let place = place.ok_or(ErrorCode::RegistrationUnknown)?;
+                let place = place.ok_or(error_codes::REGISTRATION_UNKNOWN)?;
                 Ok(index.tokens.remove(place).purpose)
             })
             .await?;
         self.services.audit.record(|| {
-            Event::new(EventKind::InitialTokenRevoked).operator(operator).reason(&purpose)
+            Event::new(audit_events::INITIAL_TOKEN_REVOKED).operator(operator).reason(&purpose)
         });
         Ok(())
     }

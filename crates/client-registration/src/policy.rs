@@ -8,6 +8,7 @@ use serde_json::Value;
 use url::Url;
 
 use super::ClientRegistrations;
+use super::client_metadata::{ClientMetadata, MetadataError};
 use super::deception::{
     LookAlikeKeys, check_readable, host_keys, is_deceptive_char, mentioned_hosts, name_keys,
     share_key,
@@ -18,7 +19,6 @@ use super::settings::OpenRegistration;
 use passerelle_federation::client_keys::KeySource;
 use passerelle_federation::{Federation, ServiceProvider};
 use passerelle_protocol::acr::Platform;
-use passerelle_protocol::client_registration::{ClientMetadata, MetadataError};
 use passerelle_protocol::ids::{ClientId, Scope};
 use passerelle_settings::address::is_loopback;
 
@@ -137,7 +137,7 @@ impl ClientRegistrations {
             .data_providers()
             .filter_map(|provider| jwks_uri(&provider.keys))
             .chain(provider_addresses.iter().map(String::as_str))
-            .chain([self.services.base_url.as_str()]);
+            .chain([self.services.issuer.as_str()]);
         let taken: BTreeSet<String> = others
             .iter()
             .flat_map(|service| known_owners(service))

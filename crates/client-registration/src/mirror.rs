@@ -4,25 +4,35 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
+use async_trait::async_trait;
 use futures_util::future::join_all;
 use tokio::time::MissedTickBehavior;
 
+use super::error_codes;
 use super::index::{
     ClientEntry, RECORD_LIFETIME, RECORD_RENEWAL_AGE, RegistrationIndex, RegistrationRecord,
-    RegistrationStatus, index_key, registration_key,
+    RegistrationStatus, decode_record, index_key, registration_key,
 };
 use super::{ClientRegistrations, MIN_MISS_INTERVAL_MS, REFRESH_INTERVAL};
-use crate::records::decode_record;
 use passerelle_federation::client_keys::KeySource;
 use passerelle_federation::{RegisteredClients, ServiceProvider};
+use passerelle_grants::dynamic_clients::DynamicClients;
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::digest;
 use passerelle_protocol::env::Timestamp;
 use passerelle_protocol::ids::ClientId;
 use passerelle_store::{Record, RecordKey, StoreError};
+use passerelle_telemetry::{ExtensionMetric, ExtensionMetricType};
 
 /// Time between two records of a client's use.
 const USE_RESOLUTION: std::time::Duration = std::time::Duration::from_secs(24 * 3600);
+
+pub(super) static REGISTRATIONS: ExtensionMetric = ExtensionMetric {
+    name: "client_registrations",
+    metric_type: ExtensionMetricType::Gauge,
+    labels: &["status"],
+    help: "Dynamically registered clients by status: pending (they wait for an operator), approved; as this process read them last. Absent where registration is off.",
+};
 
 /// What this hub last read.
 #[derive(Default)]
@@ -60,6 +70,40 @@ impl RegistrationMirror {
     }
 }
 
+#[async_trait]
+impl DynamicClients for ClientRegistrations {
+    async fn ensure_known(&self, client_id: &str) -> Result<(), ErrorCode> {
+        let is_known = || self.services.federation.load().client_named(client_id).is_some();
+        if !client_id.starts_with(ClientId::REGISTERED_PREFIX) || is_known() {
+            return Ok(());
+        }
+        let now = self.services.env.now().millis();
+        let last = self.last_miss_ms.load(Ordering::Relaxed);
+        let is_due = now.abs_diff(last) >= MIN_MISS_INTERVAL_MS;
+        let order = Ordering::Relaxed;
+        if is_due && self.last_miss_ms.compare_exchange(last, now, order, order).is_ok() {
+            self.refresh().await;
+        }
+        let mirror = self.mirror.lock().await;
+        let may_exist = mirror.has_failed || mirror.unread.contains(client_id);
+        if may_exist && !is_known() { Err(ErrorCode::StoreUnavailable) } else { Ok(()) }
+    }
+
+    fn record_use(&self, client_id: &ClientId) {
+        if client_id.is_assigned_by_hub()
+            && self.services.federation.load().registered().contains_key(client_id)
+        {
+            let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+            used.insert(client_id.clone());
+        }
+    }
+
+    fn pending_error(&self, client_id: &ClientId) -> Option<ErrorCode> {
+        let is_pending = self.services.federation.load().is_pending(client_id);
+        is_pending.then_some(error_codes::CLIENT_ID_PENDING)
+    }
+}
+
 impl ClientRegistrations {
     /// Reads the registrations every two seconds. Never returns.
     pub async fn run(self: Arc<Self>) {
@@ -77,28 +121,6 @@ impl ClientRegistrations {
         self.refresh().await;
         self.rewrite_outdated_records().await;
         self.record_uses().await;
-    }
-
-    /// Reads the registrations at once if this hub doesn't know the client but another one may. A
-    /// client of the configuration costs no store call.
-    ///
-    /// # Errors
-    /// `StoreUnavailable` if the client may be registered, but the registrations can't be read.
-    pub async fn ensure_known(&self, client_id: &str) -> Result<(), ErrorCode> {
-        let is_known = || self.services.federation.load().client_named(client_id).is_some();
-        if !client_id.starts_with(ClientId::REGISTERED_PREFIX) || is_known() {
-            return Ok(());
-        }
-        let now = self.services.env.now().millis();
-        let last = self.last_miss_ms.load(Ordering::Relaxed);
-        let is_due = now.abs_diff(last) >= MIN_MISS_INTERVAL_MS;
-        let order = Ordering::Relaxed;
-        if is_due && self.last_miss_ms.compare_exchange(last, now, order, order).is_ok() {
-            self.refresh().await;
-        }
-        let mirror = self.mirror.lock().await;
-        let may_exist = mirror.has_failed || mirror.unread.contains(client_id);
-        if may_exist && !is_known() { Err(ErrorCode::StoreUnavailable) } else { Ok(()) }
     }
 
     /// Reads the registrations. On an error the last known ones stay in force.
@@ -228,7 +250,8 @@ impl ClientRegistrations {
             entries.iter().filter(move |entry| self.current_status(entry) == status).count()
         };
         for status in [RegistrationStatus::Pending, RegistrationStatus::Approved] {
-            self.services.metrics.set_client_registrations(status.as_str(), has_status(status));
+            let count = i64::try_from(has_status(status)).unwrap_or(i64::MAX);
+            self.services.metrics.set_gauge(&REGISTRATIONS, &[status.as_str()], count);
         }
     }
 

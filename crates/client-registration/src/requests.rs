@@ -4,22 +4,18 @@
 use serde_json::{Map, Value};
 
 use super::ClientRegistrations;
+use super::client_metadata::{AUTH_METHOD, ClientMetadata, DEFAULT_AUTH_METHOD, MetadataError};
 use super::index::{
     ClientEntry, InitialToken, RegistrationIndex, RegistrationRecord, RegistrationStatus,
     RegistrationTerms, sha256_hex,
 };
 use super::settings::OpenRegistration;
-use crate::error::GrantError;
-use passerelle_audit::{Event, EventKind};
-use passerelle_federation::ServiceProvider;
-use passerelle_protocol::alg::{AcceptedAlgs, ContentEncryption, SigningAlg, VerificationAlg};
+use super::{audit_events, error_codes};
+use passerelle_audit::Event;
+use passerelle_grants::error::GrantError;
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::client_network::ClientNetwork;
-use passerelle_protocol::client_registration::{
-    AUTH_METHOD, ClientMetadata, DEFAULT_AUTH_METHOD, MetadataError,
-};
 use passerelle_protocol::digest;
-use passerelle_protocol::discovery::path;
 use passerelle_protocol::ids::ClientId;
 
 /// Length of the random part of a client_id: 132 bits.
@@ -54,7 +50,7 @@ impl ClientRegistrations {
     /// Registers a client and returns the client information response (RFC 7591 §3.2.1).
     ///
     /// # Errors
-    /// `InitialTokenMissing`, `InitialTokenInvalid`, `InitialTokenExhausted`, `RegistrationsFull`,
+    /// `INITIAL_TOKEN_MISSING`, `INITIAL_TOKEN_INVALID`, `INITIAL_TOKEN_EXHAUSTED`, `REGISTRATIONS_FULL`,
     /// the error of the metadata, or of the store.
     pub async fn register(
         &self,
@@ -112,7 +108,7 @@ impl ClientRegistrations {
                 return Err(error);
             }
         }
-        self.services.audit.record(|| Event::new(EventKind::ClientRegistered).sp(&client_id));
+        self.services.audit.record(|| Event::new(audit_events::CLIENT_REGISTERED).sp(&client_id));
         tracing::info!(%client_id, ?status, "client registered");
         Ok(self.response(&record, status, &issued))
     }
@@ -134,7 +130,7 @@ impl ClientRegistrations {
         let (terms, token) = match token_hash {
             Some(hash) => self.find_token_terms(index, hash)?,
             None if self.config.open == OpenRegistration::Refused => {
-                return Err(ErrorCode::InitialTokenMissing);
+                return Err(error_codes::INITIAL_TOKEN_MISSING);
             }
             None => (self.open_terms(), None),
         };
@@ -142,7 +138,7 @@ impl ClientRegistrations {
         let displaced = if token.is_none() && waiting >= limit(self.config.max_pending) {
             index.displace(network, is_waiting)
         } else if is_full {
-            Some(index.displace(network, is_open).ok_or(ErrorCode::RegistrationsFull)?)
+            Some(index.displace(network, is_open).ok_or(error_codes::REGISTRATIONS_FULL)?)
         } else {
             None
         };
@@ -158,9 +154,9 @@ impl ClientRegistrations {
         let is_same = |token: &&InitialToken| {
             digest::constant_time_eq(token.hash.as_bytes(), hash.as_bytes())
         };
-        let token = index.tokens.iter().find(is_same).ok_or(ErrorCode::InitialTokenInvalid)?;
+        let token = index.tokens.iter().find(is_same).ok_or(error_codes::INITIAL_TOKEN_INVALID)?;
         if token.used >= token.registrations {
-            return Err(ErrorCode::InitialTokenExhausted);
+            return Err(error_codes::INITIAL_TOKEN_EXHAUSTED);
         }
         Ok((token.terms.clone(), Some(token.id.clone())))
     }
@@ -168,14 +164,14 @@ impl ClientRegistrations {
     async fn finish_displacement(&self, displaced: &ClientEntry) {
         self.remove_record(&displaced.record).await;
         let client_id = &displaced.client_id;
-        self.services.audit.record(|| Event::new(EventKind::ClientDisplaced).sp(client_id));
+        self.services.audit.record(|| Event::new(audit_events::CLIENT_DISPLACED).sp(client_id));
         tracing::warn!(%client_id, "registration displaced by a newer one: all places are taken");
     }
 
     /// Returns the registration to the client that owns it (RFC 7592 §2.1).
     ///
     /// # Errors
-    /// `RegistrationTokenMissing`, `RegistrationTokenInvalid`, or the error of the store.
+    /// `REGISTRATION_TOKEN_MISSING`, `REGISTRATION_TOKEN_INVALID`, or the error of the store.
     pub async fn read(
         &self,
         client_id: &str,
@@ -191,7 +187,7 @@ impl ClientRegistrations {
     /// A registration that an operator approved waits for approval again.
     ///
     /// # Errors
-    /// `RegistrationTokenMissing`, `RegistrationTokenInvalid`, the error of the metadata, or of the
+    /// `REGISTRATION_TOKEN_MISSING`, `REGISTRATION_TOKEN_INVALID`, the error of the metadata, or of the
     /// store.
     pub async fn update(
         &self,
@@ -225,7 +221,7 @@ impl ClientRegistrations {
         let changed = self.update_index(|index| {
             let known = index.client_mut(client_id).filter(|known| known.record == entry.record);
             // Another request has updated it since, and its token has changed.
-            let known = known.ok_or(ErrorCode::RegistrationTokenInvalid)?;
+            let known = known.ok_or(error_codes::REGISTRATION_TOKEN_INVALID)?;
             known.record.clone_from(&name);
             known.renewed_at = now;
             if !is_unchanged {
@@ -245,14 +241,14 @@ impl ClientRegistrations {
             }
         };
         self.remove_record(&entry.record).await;
-        self.services.audit.record(|| Event::new(EventKind::ClientUpdated).sp(&next.client_id));
+        self.services.audit.record(|| Event::new(audit_events::CLIENT_UPDATED).sp(&next.client_id));
         Ok(self.response(&next, status, &issued))
     }
 
     /// Deletes a registration (RFC 7592 §2.3). Its codes and tokens end at once.
     ///
     /// # Errors
-    /// `RegistrationTokenMissing`, `RegistrationTokenInvalid`, or the error of the store.
+    /// `REGISTRATION_TOKEN_MISSING`, `REGISTRATION_TOKEN_INVALID`, or the error of the store.
     pub async fn delete(
         &self,
         client_id: &str,
@@ -261,11 +257,13 @@ impl ClientRegistrations {
         let (entry, _) = self.authenticate_owner(client_id, presented).await?;
         // An update may have written another record since.
         let removed = self.update_index(|index| {
-            index.remove_client(client_id).ok_or(ErrorCode::RegistrationTokenInvalid.into())
+            index.remove_client(client_id).ok_or(error_codes::REGISTRATION_TOKEN_INVALID.into())
         });
         let removed = removed.await?;
         self.remove_record(&removed.record).await;
-        self.services.audit.record(|| Event::new(EventKind::ClientDeleted).sp(&entry.client_id));
+        self.services
+            .audit
+            .record(|| Event::new(audit_events::CLIENT_DELETED).sp(&entry.client_id));
         Ok(())
     }
 
@@ -276,13 +274,13 @@ impl ClientRegistrations {
         client_id: &str,
         presented: PresentedRegistrationToken<'_>,
     ) -> Result<(ClientEntry, RegistrationRecord), GrantError> {
-        let invalid = || GrantError::from(ErrorCode::RegistrationTokenInvalid);
-        let hash = presented.hash().ok_or(ErrorCode::RegistrationTokenMissing)?;
+        let invalid = || GrantError::from(error_codes::REGISTRATION_TOKEN_INVALID);
+        let hash = presented.hash().ok_or(error_codes::REGISTRATION_TOKEN_MISSING)?;
         let (index, _) = self.load_index().await?;
         let entry = index.client(client_id).cloned().ok_or_else(invalid)?;
         let record = self.load_registration(&entry).await;
         let record = record.map_err(|code| match code {
-            ErrorCode::RegistrationUnreadable => invalid(),
+            error_codes::REGISTRATION_UNREADABLE => invalid(),
             code => code.into(),
         })?;
         let is_own = digest::constant_time_eq(record.access_token_hash.as_bytes(), hash.as_bytes());
@@ -319,7 +317,7 @@ impl ClientRegistrations {
         let others = self.clients_of_others(&record.client_id, token).await;
         self.apply_terms(record, &others)?;
         let service = self.check_file(record)?;
-        complete_metadata(&mut record.metadata, &service);
+        record.metadata.complete(&service);
         Ok(())
     }
 
@@ -342,58 +340,9 @@ impl ClientRegistrations {
             set("client_secret_expires_at", Value::from(0));
         }
         set("registration_access_token", Value::from(issued.access_token.as_str()));
-        let address = format!("{}{}/{client_id}", self.services.base_url, path::REGISTRATION);
+        let address = format!("{}/register/{client_id}", self.services.issuer);
         set("registration_client_uri", Value::String(address));
         set("registration_status", Value::from(status.as_str()));
         response
-    }
-}
-
-/// Registers what is in force for absent members: the default algorithms, and what a security
-/// profile switches on (RFC 7591 §3.2.1).
-fn complete_metadata(metadata: &mut ClientMetadata, service: &ServiceProvider) {
-    let protection = &service.registration.protection;
-    let algorithms = [
-        ("id_token_signed_response_alg", Some(service.id_token_signed_response_alg.as_str())),
-        (
-            "userinfo_signed_response_alg",
-            service.userinfo_signed_response_alg.map(SigningAlg::as_str),
-        ),
-        (
-            "request_object_signing_alg",
-            protection
-                .request_object_algs
-                .and_then(AcceptedAlgs::only)
-                .map(VerificationAlg::as_str),
-        ),
-        ("authorization_signed_response_alg", protection.response_alg.map(SigningAlg::as_str)),
-    ];
-    // Another default than that of OpenID Connect Dynamic Client Registration 1.0 §2 and JARM §3.
-    let content = ContentEncryption::default().as_str();
-    let tokens = service.encryption.iter().flat_map(|algs| {
-        [
-            ("id_token_encrypted_response", algs.id_token),
-            ("userinfo_encrypted_response", algs.userinfo),
-        ]
-    });
-    let responses =
-        protection.response_encryption.map(|alg| ("authorization_encrypted_response", alg));
-    for (name, alg) in tokens.chain(responses) {
-        metadata.set(&format!("{name}_alg"), Value::from(alg.as_str()));
-        metadata.set(&format!("{name}_enc"), Value::from(content));
-    }
-    for (name, alg) in algorithms {
-        if let Some(alg) = alg {
-            metadata.set(name, Value::from(alg));
-        }
-    }
-    let switches = [
-        ("require_auth_time", service.registration.require_auth_time),
-        ("require_pushed_authorization_requests", protection.require_pushed),
-        ("require_signed_request_object", protection.require_request_object),
-        ("dpop_bound_access_tokens", service.token_binding.dpop_required),
-    ];
-    for (name, _) in switches.into_iter().filter(|(_, is_on)| *is_on) {
-        metadata.set(name, Value::Bool(true));
     }
 }

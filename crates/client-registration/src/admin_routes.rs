@@ -1,8 +1,6 @@
 //! Lists, approves, removes and exports dynamically registered clients, and creates and revokes
 //! initial access tokens (`docs/client-registration.md`).
 
-use std::sync::Arc;
-
 use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
 use actix_web::web::{self, Data, ReqData};
@@ -10,14 +8,13 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::blocks::read_body;
-use super::operators::{AdminRequester, validate_reason};
-use super::responses::{AdminError, json_response, ok_response};
-use super::{AdminApi, resource};
-use passerelle_grants::client_registration::{
-    ClientRegistrations, NewInitialToken, OperatorDecision,
-};
-use passerelle_grants::error::GrantError;
+use super::ClientRegistrations;
+use super::error_codes;
+use super::operator::{NewInitialToken, OperatorDecision};
+use passerelle_admin::blocks::read_body;
+use passerelle_admin::operators::{AdminRequester, validate_reason};
+use passerelle_admin::responses::{AdminError, json_response, ok_response};
+use passerelle_admin::{AdminApi, AdminEndpoint};
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::json::parse_object;
 
@@ -52,40 +49,54 @@ pub struct RegistrationChange {
     pub changed: bool,
 }
 
-impl AdminApi {
-    fn registrations(&self) -> Result<&Arc<ClientRegistrations>, AdminError> {
-        let found = self.console.core.registrations.as_ref();
-        let fix = "client registration is off; add the table client_registration to passerelle.toml and restart the hub";
-        found.ok_or_else(|| AdminError::new(ErrorCode::NotFound, fix))
-    }
+fn find_registrations(admin: &AdminApi) -> Result<&ClientRegistrations, AdminError> {
+    let fix = "client registration is off; add the table client_registration to passerelle.toml and restart the hub";
+    admin.extension().ok_or_else(|| AdminError::new(ErrorCode::NotFound, fix))
 }
 
-impl From<GrantError> for AdminError {
-    fn from(error: GrantError) -> Self {
-        Self { code: error.code, details: error.reason.into_iter().collect() }
-    }
-}
-
-/// Adds the routes.
-pub(super) fn configure_routes(config: &mut web::ServiceConfig) {
-    config
-        .service(resource("/clients", "GET").get(list_registrations))
-        .service(resource("/clients/{id}", "GET").get(export_registration))
-        .service(resource("/clients/{id}/approve", "POST").post(approve_registration))
-        .service(resource("/clients/{id}/remove", "POST").post(remove_registration))
-        .service(resource("/initial-access-tokens", "POST").post(create_initial_token))
-        .service(resource("/initial-access-tokens/{id}", "DELETE").delete(revoke_initial_token));
-}
+/// The routes below `/admin`.
+pub const ENDPOINTS: &[AdminEndpoint] = &[
+    AdminEndpoint {
+        path: "/clients",
+        methods: "GET",
+        add_handlers: |resource| resource.get(list_registrations),
+    },
+    AdminEndpoint {
+        path: "/clients/{id}",
+        methods: "GET",
+        add_handlers: |resource| resource.get(export_registration),
+    },
+    AdminEndpoint {
+        path: "/clients/{id}/approve",
+        methods: "POST",
+        add_handlers: |resource| resource.post(approve_registration),
+    },
+    AdminEndpoint {
+        path: "/clients/{id}/remove",
+        methods: "POST",
+        add_handlers: |resource| resource.post(remove_registration),
+    },
+    AdminEndpoint {
+        path: "/initial-access-tokens",
+        methods: "POST",
+        add_handlers: |resource| resource.post(create_initial_token),
+    },
+    AdminEndpoint {
+        path: "/initial-access-tokens/{id}",
+        methods: "DELETE",
+        add_handlers: |resource| resource.delete(revoke_initial_token),
+    },
+];
 
 async fn list_registrations(admin: Data<AdminApi>) -> Result<HttpResponse, AdminError> {
-    Ok(ok_response(&admin.registrations()?.list().await?))
+    Ok(ok_response(&find_registrations(&admin)?.list().await?))
 }
 
 async fn export_registration(
     admin: Data<AdminApi>,
     client_id: web::Path<String>,
 ) -> Result<HttpResponse, AdminError> {
-    let file = admin.registrations()?.export(&client_id).await?;
+    let file = find_registrations(&admin)?.export(&client_id).await?;
     Ok(ok_response(&ExportedClient { file }))
 }
 
@@ -98,7 +109,7 @@ async fn approve_registration(
     let approval: RegistrationApproval = parse_body(payload).await?;
     let reason = validate_reason(&approval.reason).ok_or(ErrorCode::ReasonMissing)?;
     let decision = OperatorDecision { operator: &by.operator.name, reason };
-    admin.registrations()?.approve(&client_id, &approval.fingerprint, decision).await?;
+    find_registrations(&admin)?.approve(&client_id, &approval.fingerprint, decision).await?;
     Ok(ok_response(&RegistrationChange { changed: true }))
 }
 
@@ -111,7 +122,7 @@ async fn remove_registration(
     let removal: RegistrationRemoval = parse_body(payload).await?;
     let reason = validate_reason(&removal.reason).ok_or(ErrorCode::ReasonMissing)?;
     let decision = OperatorDecision { operator: &by.operator.name, reason };
-    admin.registrations()?.remove(&client_id, decision).await?;
+    find_registrations(&admin)?.remove(&client_id, decision).await?;
     Ok(ok_response(&RegistrationChange { changed: true }))
 }
 
@@ -123,7 +134,7 @@ async fn create_initial_token(
     let new: NewInitialToken = parse_body(payload).await?;
     let purpose = validate_reason(&new.purpose).ok_or(ErrorCode::ReasonMissing)?.to_owned();
     let new = NewInitialToken { purpose, ..new };
-    let created = admin.registrations()?.create_token(new, &by.operator.name).await?;
+    let created = find_registrations(&admin)?.create_token(new, &by.operator.name).await?;
     Ok(json_response(StatusCode::CREATED, &created))
 }
 
@@ -132,12 +143,13 @@ async fn revoke_initial_token(
     by: ReqData<AdminRequester>,
     id: web::Path<String>,
 ) -> Result<HttpResponse, AdminError> {
-    admin.registrations()?.revoke_token(&id, &by.operator.name).await?;
+    find_registrations(&admin)?.revoke_token(&id, &by.operator.name).await?;
     Ok(ok_response(&RegistrationChange { changed: true }))
 }
 
 async fn parse_body<T: DeserializeOwned>(payload: web::Payload) -> Result<T, AdminError> {
-    let malformed = |detail: &str| AdminError::new(ErrorCode::RegistrationRequestMalformed, detail);
+    let malformed =
+        |detail: &str| AdminError::new(error_codes::REGISTRATION_REQUEST_MALFORMED, detail);
     let object = parse_object(&read_body(payload).await?)
         .map_err(|_| malformed("it must be one JSON object in which no member is named twice"))?;
     serde_json::from_value(Value::Object(object)).map_err(|error| malformed(&error.to_string()))
