@@ -29,14 +29,23 @@ pub struct TableKind {
     pub load: fn(&mut KindTable<'_>) -> Option<ConfiguredTable>,
 }
 
+/// Description of a kind that this build of the program lacks.
+const MISSING_KIND: &str = "Not part of this program.";
+
 impl TableKind {
     /// Returns a kind that this build of the program lacks, because a Cargo feature of the same
     /// name is off.
     pub const fn missing(name: &'static str) -> Self {
         Self {
             name,
-            summary: "Not part of this program.",
-            schema: |_| schemars::json_schema!({ "type": "object", "additionalProperties": true }),
+            summary: MISSING_KIND,
+            schema: |_| {
+                schemars::json_schema!({
+                    "type": "object",
+                    "additionalProperties": true,
+                    "description": MISSING_KIND,
+                })
+            },
             load: |table| table.report_missing_feature(),
         }
     }
