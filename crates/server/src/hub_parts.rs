@@ -33,6 +33,7 @@ use passerelle_audit::recent::RecentEvents;
 use passerelle_audit::settings::AuditSink;
 use passerelle_config::LoadedConfig;
 use passerelle_config::effective_settings::effective_settings;
+use passerelle_config::kinds::Kinds;
 use passerelle_config::model::Settings;
 use passerelle_connector::ConnectorContext;
 use passerelle_extension::StartedExtension;
@@ -371,7 +372,10 @@ impl HubParts<'_> {
             audit_log: (audit.sink == AuditSink::File).then(|| audit.path.clone()),
             audit_searches: Arc::default(),
             peers: peers.map(|peers| Arc::new(peers) as Arc<_>),
-            settings: effective_settings(settings, KINDS)?,
+            settings: effective_settings(
+                settings,
+                Kinds { extensions: self.loaded.extensions, ..KINDS },
+            )?,
         })
     }
 
