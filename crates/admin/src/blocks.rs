@@ -221,7 +221,9 @@ impl AdminApi {
         match &row.service_providers {
             None => self.console.core.audit.record(event),
             Some(some) => {
-                some.iter().for_each(|id| self.console.core.audit.record(|| event().sp(id)));
+                for id in some {
+                    self.console.core.audit.record(|| event().sp(id));
+                }
             }
         }
     }
