@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::ClientRegistrations;
 use super::client_metadata::{AUTH_METHOD, DEFAULT_AUTH_METHOD, MetadataError};
-use super::index::RegistrationRecord;
+use super::records::RegistrationRecord;
 use passerelle_federation::ServiceProvider;
 use passerelle_protocol::registration::ProtocolRules;
 use passerelle_settings::Diagnostic;

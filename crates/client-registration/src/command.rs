@@ -8,10 +8,10 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::admin_routes::{ExportedClient, RegistrationApproval, RegistrationRemoval};
-use super::index::RegistrationStatus;
 use super::operator::{
     CreatedInitialToken, NewInitialToken, RegistrationList, RegistrationSummary,
 };
+use super::records::RegistrationStatus;
 
 /// The command.
 pub const COMMAND: ExtensionCommand = ExtensionCommand {

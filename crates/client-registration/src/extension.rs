@@ -8,8 +8,8 @@ use passerelle_settings::ConfiguredTable;
 use passerelle_store::Usage;
 use passerelle_web::endpoint::Endpoint;
 
-use super::index::REGISTRATION;
 use super::mirror::REGISTRATIONS;
+use super::records::REGISTRATION;
 use super::settings::{self, ClientRegistrationConfig};
 use super::{
     ClientRegistrations, RegistrationServices, admin_routes, audit_events, command, endpoints,

@@ -21,10 +21,10 @@ mod deception;
 mod endpoints;
 mod error_codes;
 mod extension;
-mod index;
 mod mirror;
 mod operator;
 mod policy;
+mod records;
 mod requests;
 mod settings;
 

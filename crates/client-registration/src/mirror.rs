@@ -9,7 +9,7 @@ use futures_util::future::join_all;
 use tokio::time::MissedTickBehavior;
 
 use super::error_codes;
-use super::index::{
+use super::records::{
     ClientEntry, RECORD_LIFETIME, RECORD_RENEWAL_AGE, RegistrationIndex, RegistrationRecord,
     RegistrationStatus, decode_record, index_key, registration_key,
 };

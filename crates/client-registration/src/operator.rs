@@ -8,10 +8,10 @@ use url::Host;
 
 use super::ClientRegistrations;
 use super::client_metadata::{AUTH_METHOD, ClientMetadata, DEFAULT_AUTH_METHOD};
-use super::index::{
+use super::policy::ADDRESS_MEMBERS;
+use super::records::{
     ClientEntry, InitialToken, RegistrationRecord, RegistrationStatus, RegistrationTerms, days,
 };
-use super::policy::ADDRESS_MEMBERS;
 use super::{audit_events, error_codes};
 use passerelle_audit::{Event, EventKind};
 use passerelle_federation::validity::format_rfc3339;

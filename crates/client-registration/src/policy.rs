@@ -13,8 +13,8 @@ use super::deception::{
     LookAlikeKeys, check_readable, host_keys, is_deceptive_char, mentioned_hosts, name_keys,
     share_key,
 };
-use super::index::{ClientEntry, RegistrationRecord, RegistrationStatus, RegistrationTerms};
 use super::mirror::OtherClient;
+use super::records::{ClientEntry, RegistrationRecord, RegistrationStatus, RegistrationTerms};
 use super::settings::OpenRegistration;
 use passerelle_federation::client_keys::KeySource;
 use passerelle_federation::{Federation, ServiceProvider};

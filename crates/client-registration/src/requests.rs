@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use super::ClientRegistrations;
 use super::client_metadata::{AUTH_METHOD, ClientMetadata, DEFAULT_AUTH_METHOD, MetadataError};
-use super::index::{
+use super::records::{
     ClientEntry, InitialToken, RegistrationIndex, RegistrationRecord, RegistrationStatus,
     RegistrationTerms, sha256_hex,
 };

@@ -6,7 +6,7 @@ use url::Url;
 use super::clock_skew;
 use super::diagnostic::CheckDiagnostic;
 use super::online_check::TimedResponse;
-use passerelle_egress::certificates::{MIN_CERTIFICATE_DAYS, days_left};
+use passerelle_egress::certificate_expiry::{MIN_CERTIFICATE_DAYS, days_left};
 use passerelle_egress::safe_http_client::PeerCertificate;
 use passerelle_jose::verify::CLOCK_SKEW_TOLERANCE;
 use passerelle_protocol::env::Timestamp;

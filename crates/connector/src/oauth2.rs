@@ -6,9 +6,9 @@
 //! is no `auth_time`: `reauthentication_params` are always sent, and the time of the callback is
 //! used.
 
-mod checks;
 mod diagnose;
 mod settings;
+mod settings_checks;
 
 use std::sync::Arc;
 

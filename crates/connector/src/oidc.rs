@@ -8,7 +8,6 @@
 //! [`passerelle_egress::safe_http_client`].
 
 mod authorization_request;
-mod checks;
 mod claim_groups;
 mod client_assertion;
 mod code_exchange;
@@ -19,10 +18,11 @@ pub mod id_token;
 mod jwe;
 mod keys;
 pub mod logout_token;
+mod malformed_metadata;
 pub mod metadata;
-mod metadata_members;
 mod protected_request;
 pub mod settings;
+mod settings_checks;
 mod signed_response;
 mod upstream;
 pub mod userinfo;
@@ -51,7 +51,7 @@ use super::port::{Connector, ConnectorContext};
 use super::{ConfiguredConnector, code_flow};
 use crate::unusable_settings::{forbidden_address, missing_secret, not_absolute};
 use passerelle_egress::cached_document::CachedDocument;
-use passerelle_egress::certificates::earliest_expiry;
+use passerelle_egress::certificate_expiry::earliest_expiry;
 use passerelle_egress::client_identity::{ClientIdentityPart, check_client_identity};
 use passerelle_federation::assurance::amr::UpstreamAmr;
 use passerelle_federation::login::upstream::{

@@ -6,7 +6,7 @@ use passerelle_jose::decrypt::JweAlgorithms;
 use passerelle_protocol::acr::Platform;
 use passerelle_protocol::alg::{ContentEncryption, EncryptionAlg};
 
-use super::names::{self, LocalizedName};
+use super::localized_names::{self, LocalizedName};
 
 /// Identity provider of the demo: connector id, names and look.
 pub struct IdentityProvider {
@@ -27,7 +27,7 @@ struct Look {
 pub const IDENTITY_PROVIDERS: [IdentityProvider; 2] = [
     IdentityProvider {
         id: "amandier",
-        name: names::AMANDIER,
+        name: localized_names::AMANDIER,
         look: Some(Look {
             logo: include_str!("logos/amandier.svg"),
             light: ("#7a4a1c", "#ffffff"),
@@ -36,7 +36,7 @@ pub const IDENTITY_PROVIDERS: [IdentityProvider; 2] = [
     },
     IdentityProvider {
         id: "belvedere",
-        name: names::BELVEDERE,
+        name: localized_names::BELVEDERE,
         look: Some(Look {
             logo: include_str!("logos/belvedere.svg"),
             light: ("#155e63", "#ffffff"),
@@ -47,7 +47,7 @@ pub const IDENTITY_PROVIDERS: [IdentityProvider; 2] = [
 
 /// Example of an identity provider that can't be reached, at the standard hub.
 pub const UNREACHABLE: IdentityProvider =
-    IdentityProvider { id: "donjon", name: names::DONJON, look: None };
+    IdentityProvider { id: "donjon", name: localized_names::DONJON, look: None };
 
 /// Address of [`UNREACHABLE`]: connections to port 1 are refused at once.
 const UNREACHABLE_ADDRESS: &str = "http://localhost:1";
@@ -86,8 +86,8 @@ pub fn example_connector_files() -> Vec<NamedFile> {
         text.insert_str(0, UNREACHABLE_COMMENT);
     }
     let blocked = BLOCKED
-        .replace("{name}", &names::CASSIS.to_toml())
-        .replace("{message}", &names::CASSIS_BLOCK.to_toml());
+        .replace("{name}", &localized_names::CASSIS.to_toml())
+        .replace("{message}", &localized_names::CASSIS_BLOCK.to_toml());
     files.push(("connectors/cassis.toml".to_owned(), blocked));
     files
 }
@@ -170,7 +170,7 @@ pub fn wallet_file(platform: Platform, address: &str) -> String {
         Platform::High => "eidas2",
     };
     WALLET
-        .replace("{name}", &names::WALLET.to_toml())
+        .replace("{name}", &localized_names::WALLET.to_toml())
         .replace("{levels}", &levels(&[lowest, "eidas3"]))
         .replace("{address}", address)
 }

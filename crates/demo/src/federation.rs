@@ -10,7 +10,7 @@ use super::connectors::{
 };
 use super::data_provider::{DataProviderRegistration, RECORD_PATH};
 use super::files::DemoFiles;
-use super::names;
+use super::localized_names;
 use super::service_provider::{ConsoleAccess, HubRegistration, ServiceProviderSettings};
 use passerelle_jose::RelyingPartyKeys;
 use passerelle_protocol::acr::Platform;
@@ -145,7 +145,7 @@ name = {name}
 scopes = [{scopes}]
 secrets = [{{ env = "DATA_PROVIDER_DEMO_DATA__CLIENT_SECRET" }}]
 "#,
-            name = names::DATA.to_toml(),
+            name = localized_names::DATA.to_toml(),
             scopes = quoted(DATA_SCOPES)
         );
         let mut files = vec![
@@ -221,7 +221,7 @@ name = {name}
 secrets = [{{ env = "SERVICE_PROVIDER_DEMO_SERVICE__CLIENT_SECRET" }}]
 {addresses}{encryption}
 "#,
-            name = names::SERVICE.to_toml(),
+            name = localized_names::SERVICE.to_toml(),
             addresses = service_provider_lines(address)
         )
     }
@@ -282,7 +282,7 @@ consent = "none"
 insecure_http = true
 {encryption}
 "#,
-            name = names::HUB.to_toml(),
+            name = localized_names::HUB.to_toml(),
             scopes = quoted(SCOPES)
         );
         let persona = format!("{name}{levels}\n[kind.persona]\n");
@@ -356,13 +356,13 @@ pub fn service_provider_settings(
 }
 
 fn single_page_application_file() -> String {
-    SINGLE_PAGE_APPLICATION.replace("{name}", &names::SINGLE_PAGE_APPLICATION.to_toml())
+    SINGLE_PAGE_APPLICATION.replace("{name}", &localized_names::SINGLE_PAGE_APPLICATION.to_toml())
 }
 
 fn application_file() -> String {
     APPLICATION_HEAD.to_owned()
         + &ApplicationRegistration::example()
-            .to_toml(&names::APPLICATION.to_toml(), APPLICATION_SECRET)
+            .to_toml(&localized_names::APPLICATION.to_toml(), APPLICATION_SECRET)
 }
 
 /// Returns the file of the second registration of the service provider, at the standard hub.
@@ -375,7 +375,7 @@ secrets = [{{ env = "SERVICE_PROVIDER_DEMO_CONSENT__CLIENT_SECRET" }}]
 consent = "required"
 {addresses}
 "#,
-        name = names::CONSENT_SERVICE.to_toml(),
+        name = localized_names::CONSENT_SERVICE.to_toml(),
         addresses = service_provider_lines(address)
     )
 }

@@ -11,7 +11,7 @@ mod connectors;
 mod data_provider;
 mod federation;
 mod files;
-mod names;
+mod localized_names;
 pub mod service_provider;
 mod wallet;
 

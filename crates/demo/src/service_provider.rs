@@ -124,7 +124,7 @@ enum CallbackError {
 /// `Theme`.
 pub(super) fn demo_theme() -> Result<PageTheme, SetupError> {
     let mut problems = Vec::new();
-    let text = format!("name = {}\n{THEME}", super::names::SERVICE.to_toml());
+    let text = format!("name = {}\n{THEME}", super::localized_names::SERVICE.to_toml());
     let theme = theme::parse_embedded_theme(&text, &mut problems);
     theme.as_ref().map(PageTheme::from).ok_or(SetupError::Theme(problems))
 }

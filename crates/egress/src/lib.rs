@@ -10,7 +10,7 @@ mod address_rules;
 pub mod ca_bundle;
 pub mod cached_document;
 mod call_span;
-pub mod certificates;
+pub mod certificate_expiry;
 pub mod circuit_breaker;
 pub mod client_identity;
 mod content_encoding;

@@ -9,7 +9,7 @@
 
 pub mod assurance;
 pub mod blocks;
-mod choice;
+mod choice_page_texts;
 mod claim_release;
 mod client;
 pub mod client_assertions;
@@ -53,7 +53,7 @@ use passerelle_protocol::registration::{
 };
 use passerelle_protocol::security_profile::SecurityProfile;
 
-pub use choice::{Category, NoAccountText};
+pub use choice_page_texts::{Category, NoAccountText};
 pub use client::{
     ClientAuthentication, DataProvider, IntrospectionResponseFormat, KeyOwner, LogoutEndpoint,
     RefreshTokenRules, ServiceProvider, TokenBinding,

@@ -22,7 +22,7 @@ pub mod error;
 mod hint;
 mod hub_core;
 pub mod lifetimes;
-pub mod logout;
+pub mod logout_redirects;
 pub mod pending_post;
 mod records;
 mod refresh;

@@ -15,7 +15,7 @@ use super::client_keys::KeyDirectory;
 use super::code::AuthorizationCodes;
 use super::code_exchange::CodeExchange;
 use super::hint::IdTokenHints;
-use super::logout::LogoutRedirects;
+use super::logout_redirects::LogoutRedirects;
 use super::pending_post::PendingPosts;
 use super::refresh::RefreshTokens;
 use super::request_object::RequestObjects;

@@ -8,7 +8,7 @@ use super::registry::Connectors;
 use super::unauthenticated_logins::UnauthenticatedLogins;
 use passerelle_federation::identity::IdentitySource;
 use passerelle_federation::identity::rules::IdentityRules;
-use passerelle_grants::logout::LogoutRedirects;
+use passerelle_grants::logout_redirects::LogoutRedirects;
 use passerelle_grants::subjects::SubjectDeriver;
 use passerelle_grants::{AuthorizationCodes, HubCore, Sessions};
 use passerelle_register::Register;

@@ -12,7 +12,7 @@ use passerelle_federation::login::upstream::EndSessionRequest;
 use passerelle_federation::session::Session;
 use passerelle_federation::session::logout::{LiveSession, LogoutDecision, decide_logout};
 use passerelle_grants::backchannel_logout::LogoutNotifier;
-use passerelle_grants::logout::{LogoutDestination, LogoutRequestKey};
+use passerelle_grants::logout_redirects::{LogoutDestination, LogoutRequestKey};
 use passerelle_jose::encrypt::JweMark;
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::ids::{ClientId, ConnectorId, InteractionHash, Secret};

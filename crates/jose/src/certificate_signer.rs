@@ -9,7 +9,7 @@ use openssl::x509::{X509, X509VerifyResult};
 use serde_json::{Value, json};
 
 use super::jwt_signer::SigningError;
-use passerelle_egress::certificates;
+use passerelle_egress::certificate_expiry;
 use passerelle_protocol::digest;
 use passerelle_protocol::env::Timestamp;
 use passerelle_protocol::ids::Secret;
@@ -75,7 +75,7 @@ impl CertificateSigner {
         if !sent.windows(2).all(is_issued_by_next) {
             return Err(E::ChainOrder);
         }
-        let expires_at = sent.iter().filter_map(|one| certificates::expiry(one)).min();
+        let expires_at = sent.iter().filter_map(|one| certificate_expiry::expiry(one)).min();
         let sent: Vec<Vec<u8>> = sent.iter().filter_map(|one| one.to_der().ok()).collect();
         Ok(Self {
             expires_at,

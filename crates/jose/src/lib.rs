@@ -5,7 +5,7 @@
 
 #![cfg_attr(test, allow(clippy::pedantic, clippy::too_many_arguments))]
 
-pub mod blocking;
+pub mod block_on;
 pub mod certificate_signer;
 pub mod client_certificate;
 pub mod client_keys;

@@ -10,12 +10,12 @@
 
 #![cfg_attr(test, allow(clippy::pedantic, clippy::too_many_arguments))]
 
-mod checks;
 mod counted_attempt;
 pub mod directory;
 mod failed_bind_limiter;
 mod password_attempts;
 mod settings;
+mod settings_checks;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 

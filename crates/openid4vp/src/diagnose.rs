@@ -3,7 +3,7 @@
 use super::WalletConnector;
 use super::wallet_page::RequestedClaim;
 use passerelle_connector::diagnostic::{CheckDiagnostic, DiagnosisContext};
-use passerelle_egress::certificates::MIN_CERTIFICATE_DAYS;
+use passerelle_egress::certificate_expiry::MIN_CERTIFICATE_DAYS;
 use passerelle_protocol::env::Timestamp;
 
 impl WalletConnector {

@@ -8,7 +8,6 @@
 #![cfg_attr(test, allow(clippy::pedantic, clippy::too_many_arguments))]
 
 pub mod cbor;
-mod checks;
 pub mod claims_path;
 pub mod credential;
 mod credential_query;
@@ -25,6 +24,7 @@ pub mod presentation_request;
 mod request_object;
 pub mod sd_jwt;
 mod settings;
+mod settings_checks;
 pub mod signature;
 pub mod status_list;
 #[cfg(any(test, feature = "testing"))]

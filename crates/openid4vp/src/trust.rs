@@ -18,7 +18,7 @@ use x509_parser::oid_registry::Oid;
 use x509_parser::prelude::{FromDer, ParsedExtension, PolicyInformation, X509Certificate};
 
 use super::presentation_error::PresentationError;
-use passerelle_egress::certificates;
+use passerelle_egress::certificate_expiry;
 use passerelle_jose::untrusted_certificate::{
     UntrustedCertificateError, parse_untrusted_certificate,
 };
@@ -168,7 +168,7 @@ impl TrustAnchors {
     pub fn earliest_expiry(&self) -> Option<Timestamp> {
         self.certificates
             .iter()
-            .filter_map(|anchor| certificates::timestamp(anchor.not_after()))
+            .filter_map(|anchor| certificate_expiry::timestamp(anchor.not_after()))
             .min()
     }
 
@@ -393,8 +393,8 @@ fn describe_path(path: &[X509]) -> Option<IssuerCertificate> {
         fingerprint: fingerprint(leaf)?,
         anchor_subject: format_name(anchor.subject_name()),
         anchor_fingerprint: fingerprint(anchor)?,
-        not_before: certificates::timestamp(leaf.not_before())?,
-        not_after: certificates::timestamp(leaf.not_after())?,
+        not_before: certificate_expiry::timestamp(leaf.not_before())?,
+        not_after: certificate_expiry::timestamp(leaf.not_after())?,
     })
 }
 

@@ -4,7 +4,7 @@
 //! Only endpoints that the hub serves are published.
 
 mod algorithms;
-mod certificates;
+mod mutual_tls;
 mod request_protection;
 
 use serde_json::{Map, Value, json};
@@ -14,7 +14,7 @@ use super::authorize::Prompt;
 use super::client_auth::AuthMethod;
 use crate::ids::Scope;
 use algorithms::{ENCRYPTION_ALGS, ENCRYPTION_ENCS, SIGNING_ALGS, token_encryption};
-pub use certificates::CertificateSupport;
+pub use mutual_tls::CertificateSupport;
 pub use request_protection::ProtectionFeatures;
 use request_protection::push_endpoint;
 

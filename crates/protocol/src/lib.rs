@@ -15,7 +15,7 @@
 //! | [`redirect_uri`] | how redirect URIs are compared |
 //! | [`acr`] | levels and level names of a request |
 //! | [`field_value`] | parts of HTTP field values |
-//! | [`percent_encoding`] | percent-encoded unreserved characters |
+//! | [`path_normalization`] | percent-encoded unreserved characters |
 //! | [`email_domain`] | the domain of an e-mail address |
 //! | [`registration`] | what the checks need to know of a service provider |
 //! | [`security_profile`] | FAPI 2.0 profiles |

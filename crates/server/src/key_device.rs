@@ -10,7 +10,7 @@ use arc_swap::ArcSwap;
 use super::build_error::BuildError;
 use passerelle_config::model::{PlainKeyFiles, TransitKeyPurpose};
 use passerelle_config::{PrivateKeyAccess, VaultTransitAccess};
-use passerelle_jose::blocking::block_on_thread;
+use passerelle_jose::block_on::block_on_thread;
 use passerelle_jose::decryption_key::{DecryptionKey, DecryptionTrialError};
 use passerelle_jose::device_credential::DeviceCredential;
 use passerelle_jose::guarded_device::watch_device;

@@ -11,7 +11,7 @@ use passerelle_admin::readiness::Readiness;
 use passerelle_audit::recent::RecentEvents;
 use passerelle_config::LoadedConfig;
 use passerelle_config::model::ServiceProviderLabels;
-use passerelle_egress::certificates;
+use passerelle_egress::certificate_expiry;
 use passerelle_federation::dated_secret::DatedSecret;
 use passerelle_federation::{Federation, ServiceProvider};
 use passerelle_grants::HubCore;
@@ -137,7 +137,7 @@ pub(super) fn start_sampling(loaded: &LoadedConfig, sources: MetricSources) {
     // A register that can't be used has kept the hub from starting.
     let register = register_settings(loaded).ok().flatten();
     for (label, pem) in register.map(|settings| settings.certificates()).unwrap_or_default() {
-        if let Some(end) = certificates::earliest_expiry(pem.as_bytes()) {
+        if let Some(end) = certificate_expiry::earliest_expiry(pem.as_bytes()) {
             metrics.set_certificate_expiry(label, end);
         }
     }

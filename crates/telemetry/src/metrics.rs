@@ -6,8 +6,8 @@ mod declare;
 mod extensions;
 mod key_device;
 mod logins;
+mod markdown_reference;
 mod operations;
-mod page;
 mod rate_limits;
 mod register;
 mod store;
@@ -32,7 +32,7 @@ pub use connectors::CallOutcome;
 pub use declare::{MetricDeclaration, MetricType};
 pub use extensions::{ExtensionMetric, ExtensionMetricType};
 pub use logins::{EndedLogins, LoginOutcome, LoginPhases};
-pub use page::markdown_page;
+pub use markdown_reference::markdown_page;
 pub use store::StoreMeter;
 
 /// Buckets in seconds: the hub's own work takes about 0.1 ms, an identity provider up to 6 s.

@@ -14,7 +14,7 @@ use actix_web::cookie::time::Duration as CookieDuration;
 use actix_web::cookie::{Cookie, SameSite};
 use actix_web::http::header::{COOKIE, HeaderMap};
 
-use passerelle_grants::logout::DESTINATION_LIFETIME;
+use passerelle_grants::logout_redirects::DESTINATION_LIFETIME;
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::env::Timestamp;
 use passerelle_protocol::field_value::{is_token, trim_ows};

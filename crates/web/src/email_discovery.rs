@@ -10,7 +10,7 @@ use super::csrf::FormPurpose;
 use super::email_lookup::EmailLookup;
 use super::last_choice::ChoiceQuery;
 use super::login::{self, ResponseOrigin};
-use super::login_verification::{load_summary, verify_login_form};
+use super::login_request_check::{load_summary, verify_login_form};
 use super::page_models::{self, LoginPageContext};
 use super::rejection::Rejection;
 use super::request_context::RequestContext;

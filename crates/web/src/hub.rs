@@ -14,7 +14,7 @@ use super::token_diagnostics::TokenDiagnostics;
 use passerelle_federation::logo::Logo;
 use passerelle_grants::authorization_request::AuthorizationRequests;
 use passerelle_grants::authorization_request::pushed::PushedRequestEndpoint;
-use passerelle_grants::logout::LogoutRedirects;
+use passerelle_grants::logout_redirects::LogoutRedirects;
 use passerelle_grants::pending_post::PendingPosts;
 use passerelle_grants::{
     AccessTokens, HubCore, IdTokenHints, ResponseSigner, RevocationEndpoint, SenderVerifier,

@@ -11,7 +11,7 @@ use actix_web::{HttpResponse, web};
 use super::csrf::FormPurpose;
 use super::email_lookup::EmailLookup;
 use super::hub::Hub;
-use super::login_verification::verify_login_form;
+use super::login_request_check::verify_login_form;
 use super::pages::ListQuery;
 use super::rejection::Rejection;
 use super::request_context::RequestContext;

@@ -51,7 +51,7 @@ mod landing;
 mod language_choice;
 mod last_choice;
 pub mod login;
-mod login_verification;
+mod login_request_check;
 mod logout;
 mod metadata;
 mod oauth_errors;

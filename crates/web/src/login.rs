@@ -14,7 +14,7 @@ use super::csrf::FormPurpose;
 use super::error_responses::response_or_rejection;
 use super::held_logins::{self, LoginByState, find_by_state, is_callback_awaited};
 use super::last_choice::{self, ChoiceQuery};
-use super::login_verification::{verify_login_cookie, verify_login_form};
+use super::login_request_check::{verify_login_cookie, verify_login_form};
 use super::page_models::{self, LoginPageContext};
 use super::rejection::{Rejection, UnusableIdpResponse};
 use super::request_context::RequestContext;

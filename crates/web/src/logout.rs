@@ -24,7 +24,7 @@ use super::request_context::RequestContext;
 use super::responses::{add_cookie, interaction_path, landing_page_response, see_other};
 use passerelle_audit::{Event, EventKind};
 use passerelle_federation::session::logout::LogoutDecision;
-use passerelle_grants::logout::{LogoutDestination, LogoutRequestKey};
+use passerelle_grants::logout_redirects::{LogoutDestination, LogoutRequestKey};
 use passerelle_grants::pending_post::PostedMessage;
 use passerelle_hub::LogoutOutcome;
 use passerelle_localization::OperatorText;

@@ -9,7 +9,7 @@ use actix_web::{HttpResponse, web};
 
 use super::csrf::FormPurpose;
 use super::login::{ResponseOrigin, step_response};
-use super::login_verification::verify_login_form;
+use super::login_request_check::verify_login_form;
 use super::logout::add_running_logout;
 use super::rejection::Rejection;
 use super::request_context::RequestContext;

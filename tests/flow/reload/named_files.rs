@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use openssl::x509::X509;
-use passerelle_egress::certificates::expiry;
+use passerelle_egress::certificate_expiry::expiry;
 use passerelle_protocol::ids::{ClientId, ConnectorId};
 use passerelle_testkit::wallet_credentials::{CertificateSpec, TestAuthority};
 use serde_json::{Value, json};

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use passerelle_egress::certificates::{MIN_CERTIFICATE_DAYS, earliest_expiry};
+use passerelle_egress::certificate_expiry::{MIN_CERTIFICATE_DAYS, earliest_expiry};
 use passerelle_federation::validity::format_rfc3339;
 use passerelle_protocol::env::Timestamp;
 use passerelle_protocol::ids::Secret;

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-use super::checks::PROTOCOL_CLAIMS;
+use super::settings_checks::PROTOCOL_CLAIMS;
 use passerelle_federation::identity::mapping::{ClaimPath, Mapping, MappingSource};
 use passerelle_federation::identity::{Claim, ClaimName};
 

@@ -13,7 +13,7 @@ use url::Url;
 
 use super::documents::DocumentClient;
 use super::fapi2;
-use super::metadata_members::{
+use super::malformed_metadata::{
     MalformedMember, find_malformed_members, format_repeated, needed_url, optional_url,
 };
 use super::settings::{OidcKind, UpstreamAuthMethod, UpstreamFeature};

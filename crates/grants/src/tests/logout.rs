@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{Hub, MILLISECOND};
-use crate::logout::{LogoutDestination, LogoutRequestKey};
+use crate::logout_redirects::{LogoutDestination, LogoutRequestKey};
 use crate::pending_post::PostedMessage;
 use passerelle_federation::login::{CodeGrant, SessionUse};
 use passerelle_protocol::catalogue::ErrorCode;

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::folder::{KeyFileError, KeyFolder};
 use super::temporary_file::TemporaryFile;
-use crate::blocking::block_on_thread;
+use crate::block_on::block_on_thread;
 use crate::decryption_key::DecryptionKey;
 use crate::device_key_uri::DeviceKeyUri;
 use crate::key_device::{DeviceKey, KeyLocation};

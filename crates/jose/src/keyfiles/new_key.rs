@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::file::{NewKeyFile, StoredKey as _};
 use super::folder::{CreatedKey, KeyFileError, KeyFolder, KeyPurpose};
-use crate::blocking::block_on_thread;
+use crate::block_on::block_on_thread;
 use crate::decryption_key::{DecryptionKey, DecryptionTrialError};
 use crate::device_key_uri::DeviceKeyUri;
 use crate::key_device::{

@@ -12,7 +12,7 @@ use openidconnect::HttpRequest;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::blocking::block_on_thread;
+use crate::block_on::block_on_thread;
 use passerelle_egress::safe_http_client::{AllowedSchemes, CallLimits, SafeHttpClient, TlsOptions};
 use passerelle_protocol::testing::skipped::skip_test;
 

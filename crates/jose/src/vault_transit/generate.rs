@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 
 use super::client::{TransitCall, TransitClient, answer_data, status_error, unexpected};
 use super::options::TransitOptions;
-use crate::blocking::block_on_thread;
+use crate::block_on::block_on_thread;
 use crate::device_key_uri::DeviceKeyUri;
 use crate::key_device::{
     DeviceKeyGenerator, DeviceKeySpec, DeviceKeyUsage, GeneratedDeviceKey, KeyDeviceError,

@@ -1,6 +1,6 @@
 //! Logouts of a test hub, and their records in its store.
 
-use passerelle_grants::logout::LogoutDestination;
+use passerelle_grants::logout_redirects::LogoutDestination;
 use passerelle_grants::pending_post::PostedMessage;
 use passerelle_protocol::ids::Secret;
 use passerelle_protocol::logout::{self, LogoutRequest};

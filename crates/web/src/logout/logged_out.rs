@@ -10,7 +10,7 @@ use crate::pages::LoggedOutPage;
 use crate::rejection::Rejection;
 use crate::request_context::RequestContext;
 use crate::responses::landing_page_response;
-use passerelle_grants::logout::LogoutDestination;
+use passerelle_grants::logout_redirects::LogoutDestination;
 use passerelle_protocol::ids::ConnectorId;
 use passerelle_protocol::params::Params;
 

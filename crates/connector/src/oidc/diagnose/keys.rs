@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use crate::diagnostic::CheckDiagnostic;
-use crate::oidc::metadata_members::format_repeated;
+use crate::oidc::malformed_metadata::format_repeated;
 use crate::oidc::settings::OidcKind;
 use passerelle_jose::verify::{
     MAX_USABLE_KEYS_PER_SET, PRIVATE_JWK_MEMBERS, UnusableKey, VerificationKeys, is_blank, rsa_bits,

@@ -10,7 +10,7 @@ use crate::build_error::BuildError;
 use passerelle_config::CheckedServiceProvider;
 use passerelle_config::check_context::ServiceProviderDraft;
 use passerelle_connector::diagnostic::CheckDiagnostic;
-use passerelle_egress::certificates::{MIN_CERTIFICATE_DAYS, days_left};
+use passerelle_egress::certificate_expiry::{MIN_CERTIFICATE_DAYS, days_left};
 use passerelle_egress::safe_http_client::{
     AllowedSchemes, CallLimits, PeerCertificate, SafeHttpClient, TlsOptions,
 };
