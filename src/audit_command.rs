@@ -22,10 +22,10 @@ use super::output::{TextColour, outln, paint, print_error};
 use super::progress::FileProgress;
 
 /// Exit code if nothing is proven because a file or a key is missing.
-pub const EXIT_UNVERIFIED: u8 = 2;
+pub(crate) const EXIT_UNVERIFIED: u8 = 2;
 
 #[derive(Subcommand)]
-pub enum AuditCommand {
+pub(crate) enum AuditCommand {
     /// Verify a log: find lines that were removed, changed, moved, duplicated or truncated. Exit
     /// code 0: the log is intact, and a checkpoint covers its last line; 1: it has been modified;
     /// 2: neither can be proven.
@@ -40,7 +40,7 @@ pub enum AuditCommand {
 }
 
 #[derive(Args)]
-pub struct VerifyArguments {
+pub(crate) struct VerifyArguments {
     /// All files of the log, in any order.
     #[arg(required = true)]
     files: Vec<PathBuf>,
@@ -63,7 +63,7 @@ pub struct VerifyArguments {
 
 /// The hub's public keys.
 #[derive(Args)]
-pub struct KeyArguments {
+pub(crate) struct KeyArguments {
     /// Saved key sets of the hub. Default: the keys in the folder of --keys.
     #[arg(long)]
     jwks: Vec<PathBuf>,
@@ -77,14 +77,14 @@ impl KeyArguments {
     ///
     /// # Errors
     /// Returns the error message.
-    pub fn load(&self) -> Result<VerificationKeys, String> {
+    pub(crate) fn load(&self) -> Result<VerificationKeys, String> {
         load_verification_keys(&self.jwks, &self.keys)
     }
 }
 
 impl AuditCommand {
     /// Runs the command.
-    pub fn run(self) -> ExitCode {
+    pub(crate) fn run(self) -> ExitCode {
         let outcome = match self {
             Self::Verify(arguments) => arguments.run(),
             Self::Prove(arguments) => arguments.run(),
@@ -197,12 +197,12 @@ fn verify_files(
 
 /// Sorts the files of one chain, which numbers its lines through all of them. Files with an invalid
 /// first line come first.
-pub fn sort_by_first_line(files: &mut [PathBuf]) {
+pub(crate) fn sort_by_first_line(files: &mut [PathBuf]) {
     files.sort_by_cached_key(|path| first_seq(path).ok().flatten().unwrap_or(0));
 }
 
 /// Describes why a file can't be read.
-pub fn read_error(path: &Path, error: std::io::Error) -> String {
+pub(crate) fn read_error(path: &Path, error: std::io::Error) -> String {
     format!("{} can't be read: {error}", path.display())
 }
 

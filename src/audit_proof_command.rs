@@ -21,7 +21,7 @@ use super::progress::FileProgress;
 const MAX_PROOF_BYTES: u64 = 16 << 20;
 
 #[derive(Args)]
-pub struct ProveArguments {
+pub(crate) struct ProveArguments {
     /// Support id of the login: the reference on the person's page.
     #[arg(value_parser = parse_support_id)]
     support_id: SupportId,
@@ -36,7 +36,7 @@ pub struct ProveArguments {
 }
 
 #[derive(Args)]
-pub struct VerifyProofArguments {
+pub(crate) struct VerifyProofArguments {
     /// The exported proof; - for standard input.
     file: PathBuf,
     #[command(flatten)]
@@ -58,7 +58,7 @@ impl ProveArguments {
     ///
     /// # Errors
     /// Returns an error if a file or a key can't be read.
-    pub fn run(mut self) -> Result<ExitCode, String> {
+    pub(crate) fn run(mut self) -> Result<ExitCode, String> {
         let keys = self.keys.load()?;
         sort_by_first_line(&mut self.files);
         let mut prover = Prover::new(&keys, self.support_id.clone(), self.event);
@@ -95,7 +95,7 @@ impl VerifyProofArguments {
     ///
     /// # Errors
     /// Returns an error if the proof or a key can't be read.
-    pub fn run(self) -> Result<ExitCode, String> {
+    pub(crate) fn run(self) -> Result<ExitCode, String> {
         let proof = read_proof(&self.file)?;
         let keys = self.keys.load()?;
         let results = match proof.verify(&keys) {

@@ -22,7 +22,7 @@ use super::{CommandResult, block_on, environment, print_json};
 const MAX_SAMPLE_BYTES: u64 = 1 << 20;
 
 #[derive(Subcommand)]
-pub enum CheckCommand {
+pub(crate) enum CheckCommand {
     /// Check one connector's file: its form, a sample of claims, its identity provider. Exit code
     /// 0: no findings; 1: an error; 2: warnings only.
     Connector(ConnectorArguments),
@@ -32,7 +32,7 @@ pub enum CheckCommand {
 }
 
 #[derive(Args)]
-pub struct ServiceProviderArguments {
+pub(crate) struct ServiceProviderArguments {
     /// The service provider's file.
     file: PathBuf,
     /// Folder of passerelle.toml. Default: the one in which the file is, or the settings of a
@@ -51,7 +51,7 @@ pub struct ServiceProviderArguments {
 }
 
 #[derive(Args)]
-pub struct ConnectorArguments {
+pub(crate) struct ConnectorArguments {
     /// The connector's file.
     file: PathBuf,
     /// Folder of passerelle.toml. Default: the one in which the file is, or the settings of a
@@ -76,7 +76,7 @@ pub struct ConnectorArguments {
 
 /// Options of a check of the whole configuration.
 #[derive(Args)]
-pub struct CheckOptions {
+pub(crate) struct CheckOptions {
     /// Also fetch the metadata and keys of every identity provider.
     #[arg(long)]
     online: bool,
@@ -93,7 +93,7 @@ pub struct CheckOptions {
 ///
 /// # Errors
 /// Returns an error if a check can't be run.
-pub fn check_config(folder: &Path, options: CheckOptions) -> CommandResult {
+pub(crate) fn check_config(folder: &Path, options: CheckOptions) -> CommandResult {
     let CheckOptions { online, without_secrets, json } = options;
     let env = Env::system();
     let mut loaded = passerelle_server::load_config(folder, &environment(without_secrets));
@@ -217,7 +217,7 @@ impl CheckCommand {
     ///
     /// # Errors
     /// Returns the error message.
-    pub fn run(self) -> CommandResult {
+    pub(crate) fn run(self) -> CommandResult {
         match self {
             Self::Connector(arguments) => arguments.run(),
             Self::ServiceProvider(arguments) => arguments.run(),

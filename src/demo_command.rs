@@ -13,7 +13,7 @@ use super::serve_command::Signals;
 use super::{CommandResult, block_on, init_logging};
 
 #[derive(Args)]
-pub struct DemoCommand {
+pub(crate) struct DemoCommand {
     /// Port of the standard hub; the others use the ports up to 23 above it. 0 chooses free ports.
     #[arg(long, default_value_t = 8080)]
     port: u16,
@@ -29,7 +29,7 @@ impl DemoCommand {
     ///
     /// # Errors
     /// Returns an error if the demo can't be started.
-    pub fn run(self) -> CommandResult<()> {
+    pub(crate) fn run(self) -> CommandResult<()> {
         let Self { port, listen } = self;
         check_memory_limit()?;
         init_logging(&LogConfig { format: LogFormat::Human, filter: "warn".into() })?;

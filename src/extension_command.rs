@@ -8,14 +8,14 @@ use super::output::{out, printable};
 use super::{Arguments, CommandResult};
 
 /// Returns the command line of the program, with the commands of these extensions.
-pub fn command_line(extensions: &[Extension]) -> clap::Command {
+pub(crate) fn command_line(extensions: &[Extension]) -> clap::Command {
     let commands = extensions.iter().filter_map(|extension| extension.command);
     let commands = commands.map(|command| with_hub_options((command.arguments)()));
     Arguments::command().subcommands(commands)
 }
 
 /// Returns the command of an extension with its arguments; `None` for every other command.
-pub fn find_command<'m>(
+pub(crate) fn find_command<'m>(
     extensions: &[Extension],
     matches: &'m ArgMatches,
 ) -> Option<(ExtensionCommand, &'m ArgMatches)> {
@@ -29,7 +29,7 @@ pub fn find_command<'m>(
 ///
 /// # Errors
 /// Returns the error message.
-pub async fn run(command: ExtensionCommand, arguments: &ArgMatches) -> CommandResult<()> {
+pub(crate) async fn run(command: ExtensionCommand, arguments: &ArgMatches) -> CommandResult<()> {
     let own = arguments.subcommand().map_or(arguments, |(_, own)| own);
     let request = (command.request)(arguments)?;
     let response = HubOptions::from_arg_matches(own)?.connect()?.call(&request).await?;

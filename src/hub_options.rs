@@ -16,7 +16,7 @@ const EXIT_UNREACHABLE: u8 = 3;
 const EXIT_UNAUTHORIZED: u8 = 4;
 
 #[derive(Args)]
-pub struct HubOptions {
+pub(crate) struct HubOptions {
     /// Folder of passerelle.toml, which sets the private listener and its token.
     #[arg(long, default_value = "config")]
     config: PathBuf,
@@ -31,7 +31,7 @@ pub struct HubOptions {
 
 impl HubOptions {
     /// Returns the options of the hub of a configuration folder.
-    pub const fn for_folder(config: PathBuf, token_file: Option<PathBuf>) -> Self {
+    pub(crate) const fn for_folder(config: PathBuf, token_file: Option<PathBuf>) -> Self {
         Self { config, private: None, token_file }
     }
 
@@ -39,7 +39,7 @@ impl HubOptions {
     ///
     /// # Errors
     /// Returns an error if the options and the configuration do not define how to reach the hub.
-    pub fn connect(&self) -> CommandResult<AdminClient> {
+    pub(crate) fn connect(&self) -> CommandResult<AdminClient> {
         let environment = Environment::from_process();
         let unusable = |problems: Vec<Diagnostic>| self.unusable_settings(&problems);
         let private = self.private.as_deref();
@@ -68,7 +68,7 @@ impl HubOptions {
 }
 
 /// Returns the exit code of an error of the running hub.
-pub const fn admin_error_code(error: &AdminClientError) -> u8 {
+pub(crate) const fn admin_error_code(error: &AdminClientError) -> u8 {
     match error {
         AdminClientError::Unreachable { .. }
         | AdminClientError::NotAHub { .. }

@@ -20,7 +20,7 @@ use super::{CommandResult, print_json};
 /// Exit codes: 0 success; 1 rejected, with the reason; 3 the hub does not answer; 4 missing or
 /// wrong token; 64 wrong option.
 #[derive(Subcommand)]
-pub enum IdpCommand {
+pub(crate) enum IdpCommand {
     /// Block an identity provider for all users or for those of some service providers: at once, for
     /// logins in progress too.
     Block {
@@ -84,7 +84,7 @@ impl IdpCommand {
     ///
     /// # Errors
     /// Returns an error if the hub rejects the request or does not answer.
-    pub async fn run(self) -> CommandResult<()> {
+    pub(crate) async fn run(self) -> CommandResult<()> {
         match self {
             Self::Block { connector, sp, reason, message, from, until, lasting, hub } => {
                 let message = parse_messages(&message)?;

@@ -23,7 +23,7 @@ const DEFAULT_PRIVATE_PORT: u16 = 9090;
 const NO_ANSWER: &str = "none";
 
 #[derive(Args)]
-pub struct InitCommand {
+pub(crate) struct InitCommand {
     /// The folder: a new or an empty one.
     dir: PathBuf,
     #[command(flatten)]
@@ -75,7 +75,7 @@ impl InitCommand {
     ///
     /// # Errors
     /// Returns the error message.
-    pub fn run(self) -> CommandResult<()> {
+    pub(crate) fn run(self) -> CommandResult<()> {
         let Self { dir, mut answers } = self;
         let has_terminal = io::stdin().is_terminal() && io::stdout().is_terminal();
         if has_terminal && answers == InitAnswers::default() {

@@ -30,7 +30,7 @@ const RELOAD_HINT: &str = "a running hub loads them within 30 s, or at once on S
 const COPIES_HINT: &str = "copies of the former files, as in backups, are not encrypted: if others can read them, run `passerelle keys rotate`";
 
 #[derive(Subcommand)]
-pub enum KeysCommand {
+pub(crate) enum KeysCommand {
     /// Create the first keys (EC P-256 and 3072-bit RSA), or those that are missing.
     New {
         /// Folder of passerelle.toml, which sets the key folder and where keys are generated.
@@ -75,7 +75,7 @@ pub enum KeysCommand {
 }
 
 #[derive(Args)]
-pub struct RotateArguments {
+pub(crate) struct RotateArguments {
     /// Folder of passerelle.toml, which sets the key folder, the lead and the private listener.
     /// Default: the parent of --dir.
     #[arg(long)]
@@ -97,7 +97,7 @@ impl KeysCommand {
     ///
     /// # Errors
     /// Returns the error message.
-    pub fn run(self) -> CommandResult {
+    pub(crate) fn run(self) -> CommandResult {
         let env = Env::system();
         match self {
             Self::New { config, dir, subject_key } => {
@@ -245,7 +245,7 @@ impl RotateArguments {
 }
 
 /// Returns the folder of `passerelle.toml`; `None` if there is none and none was named.
-pub fn config_folder(config: Option<PathBuf>, dir: Option<&Path>) -> Option<PathBuf> {
+pub(crate) fn config_folder(config: Option<PathBuf>, dir: Option<&Path>) -> Option<PathBuf> {
     let around = dir.map(|dir| {
         dir.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."))
     });
@@ -283,7 +283,10 @@ fn listed_folder(config: Option<&Path>, dir: Option<PathBuf>) -> Result<PathBuf,
 }
 
 /// Returns a folder whose keys are listed: its devices are not called.
-pub fn open_listed_keys<'a>(config: Option<&Path>, dir: &'a Path) -> Result<KeyFolder<'a>, String> {
+pub(crate) fn open_listed_keys<'a>(
+    config: Option<&Path>,
+    dir: &'a Path,
+) -> Result<KeyFolder<'a>, String> {
     let read = |folder| KeySettings::read_passphrase(folder, &Environment::from_process(), KINDS);
     let passphrase =
         config.map(|folder| read(folder).map_err(|problems| unusable(folder, &problems)));

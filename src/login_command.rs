@@ -8,7 +8,7 @@ use super::output::{out, outln, printable};
 use super::{CommandResult, print_json};
 
 #[derive(Subcommand)]
-pub enum LoginCommand {
+pub(crate) enum LoginCommand {
     /// Show one login: what happened, on which hub, and what to do about it.
     Show {
         /// Support id of the login: the reference on the person's page.
@@ -41,7 +41,7 @@ impl LoginCommand {
     ///
     /// # Errors
     /// Returns the error message.
-    pub async fn run(self) -> CommandResult<()> {
+    pub(crate) async fn run(self) -> CommandResult<()> {
         match self {
             Self::Show { support_id, json, hub } => {
                 let login = hub.connect()?.login(&support_id.concat()).await?;

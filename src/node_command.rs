@@ -7,7 +7,7 @@ use super::output::outln;
 use super::{CommandResult, print_json};
 
 #[derive(Subcommand)]
-pub enum NodeCommand {
+pub(crate) enum NodeCommand {
     /// Make the hub read its files and keys at once, and print the problems of the files.
     Reload {
         /// Print JSON.
@@ -34,7 +34,7 @@ impl NodeCommand {
     ///
     /// # Errors
     /// Returns the error message; also if a file has a problem after a reload.
-    pub async fn run(self) -> CommandResult<()> {
+    pub(crate) async fn run(self) -> CommandResult<()> {
         match self {
             Self::Reload { json, hub } => {
                 let outcome = hub.connect()?.reload().await?;

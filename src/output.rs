@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 use clap::builder::styling::{AnsiColor, Style};
 
 /// Exit code of a command whose output could not be written (`EX_IOERR` of sysexits.h).
-pub const EXIT_IO_ERROR: u8 = 74;
+pub(crate) const EXIT_IO_ERROR: u8 = 74;
 
 /// The first write error; nothing is written after it.
 static WRITE_ERROR: OnceLock<io::Error> = OnceLock::new();
@@ -29,7 +29,7 @@ macro_rules! outln {
 pub(crate) use {out, outln};
 
 /// Writes to standard output, unless an earlier write has failed.
-pub fn write(text: fmt::Arguments<'_>) {
+pub(crate) fn write(text: fmt::Arguments<'_>) {
     if WRITE_ERROR.get().is_none()
         && let Err(error) = write_to(&mut io::stdout().lock(), text)
     {
@@ -45,21 +45,21 @@ fn write_to(output: &mut impl Write, text: fmt::Arguments<'_>) -> io::Result<()>
 
 /// Returns the text without control characters, except line ends: a value from a file that was
 /// received from others must not control the terminal.
-pub fn printable(text: impl fmt::Display) -> String {
+pub(crate) fn printable(text: impl fmt::Display) -> String {
     let replace =
         |c: char| if c.is_control() && c != '\n' { char::REPLACEMENT_CHARACTER } else { c };
     text.to_string().chars().map(replace).collect()
 }
 
 /// Writes a line to standard error.
-pub fn print_error(message: impl fmt::Display) {
+pub(crate) fn print_error(message: impl fmt::Display) {
     let name = paint_if("passerelle:", TextColour::Red, has_colour(&io::stderr()));
     let _unread = writeln!(io::stderr(), "{name} {}", printable(message));
 }
 
 /// Colour of a text on a terminal: green is good, yellow uncertain, red bad.
 #[derive(Clone, Copy)]
-pub enum TextColour {
+pub(crate) enum TextColour {
     Green,
     Yellow,
     Red,
@@ -67,14 +67,14 @@ pub enum TextColour {
 
 /// Returns whether a stream shows colours: it is a terminal, and `NO_COLOR` (no-color.org) is unset
 /// or empty.
-pub fn has_colour(stream: &impl IsTerminal) -> bool {
+pub(crate) fn has_colour(stream: &impl IsTerminal) -> bool {
     let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let is_dumb = std::env::var_os("TERM").is_some_and(|terminal| terminal == "dumb");
     stream.is_terminal() && !is_set("NO_COLOR") && !is_dumb
 }
 
 /// Returns a text for standard output, in colour if that is a terminal.
-pub fn paint(text: &str, colour: TextColour) -> String {
+pub(crate) fn paint(text: &str, colour: TextColour) -> String {
     paint_if(text, colour, has_colour(&io::stdout()))
 }
 
@@ -89,7 +89,7 @@ fn paint_if(text: &str, colour: TextColour, has_colour: bool) -> String {
 }
 
 /// Writes the report of a check, with its headings in colour.
-pub fn print_report(report: impl fmt::Display) {
+pub(crate) fn print_report(report: impl fmt::Display) {
     for line in printable(report).split_inclusive('\n') {
         let text = line.trim_end_matches('\n');
         let first = text.split_ascii_whitespace().next().unwrap_or_default();
@@ -117,7 +117,7 @@ pub fn print_report(report: impl fmt::Display) {
 }
 
 /// Returns the exit code of a command, or that of a write error.
-pub fn finish(code: ExitCode) -> ExitCode {
+pub(crate) fn finish(code: ExitCode) -> ExitCode {
     match WRITE_ERROR.get() {
         None => code,
         Some(error) if error.kind() == io::ErrorKind::BrokenPipe => code,

@@ -11,7 +11,7 @@ use super::output::outln;
 use super::{CommandResult, print_json};
 
 #[derive(Subcommand)]
-pub enum PersonCommand {
+pub(crate) enum PersonCommand {
     /// End the sessions of a person at every hub that shares the store, with their codes and
     /// tokens. Service providers with a logout endpoint are notified.
     EndSessions {
@@ -44,7 +44,7 @@ pub enum PersonCommand {
 
 /// The person, and why. The audit log records who asked, and why.
 #[derive(Args)]
-pub struct NamedPersonOptions {
+pub(crate) struct NamedPersonOptions {
     /// The person's sub, as the service provider knows it; - reads it from standard input.
     #[arg(long, allow_hyphen_values = true)]
     sub: String,
@@ -66,7 +66,7 @@ impl PersonCommand {
     ///
     /// # Errors
     /// Returns the error message.
-    pub async fn run(self) -> CommandResult<()> {
+    pub(crate) async fn run(self) -> CommandResult<()> {
         match self {
             Self::EndSessions { person, hub } => {
                 let ended = hub.connect()?.end_sessions(&person.read()?).await?.ended;

@@ -13,7 +13,7 @@ use super::{CommandResult, block_on, environment, load_config_with, print_json};
 const EXIT_CHANGES: u8 = 2;
 
 #[derive(Args)]
-pub struct PlanCommand {
+pub(crate) struct PlanCommand {
     /// Folder of passerelle.toml.
     #[arg(long, default_value = "config")]
     config: PathBuf,
@@ -33,7 +33,7 @@ impl PlanCommand {
     ///
     /// # Errors
     /// Returns an error if the files are invalid, or there is nothing to compare with.
-    pub fn run(self) -> CommandResult {
+    pub(crate) fn run(self) -> CommandResult {
         let (environment, env) = (environment(self.without_secrets), Env::system());
         let next = load_config_with(&self.config, &environment)?;
         let problems =

@@ -25,15 +25,15 @@ fn progress_line(template: &str, total: u64) -> ProgressBar {
 }
 
 /// Returns a progress line that counts things, such as identity providers.
-pub fn count_items(what: &'static str, total: usize) -> ProgressBar {
+pub(crate) fn count_items(what: &'static str, total: usize) -> ProgressBar {
     progress_line(ITEMS, total as u64).with_message(what)
 }
 
 /// Reads files one after the other, with one progress line for all.
-pub struct FileProgress(ProgressBar);
+pub(crate) struct FileProgress(ProgressBar);
 
 impl FileProgress {
-    pub fn new(what: &'static str, files: &[PathBuf]) -> Self {
+    pub(crate) fn new(what: &'static str, files: &[PathBuf]) -> Self {
         let sizes = files.iter().filter_map(|path| Some(path.metadata().ok()?.len()));
         Self(progress_line(BYTES, sizes.sum()).with_message(what))
     }
@@ -42,19 +42,19 @@ impl FileProgress {
     ///
     /// # Errors
     /// Returns the error of the operating system.
-    pub fn open(&self, path: &Path) -> std::io::Result<BufReader<ProgressBarIter<File>>> {
+    pub(crate) fn open(&self, path: &Path) -> std::io::Result<BufReader<ProgressBarIter<File>>> {
         Ok(BufReader::new(self.0.wrap_read(File::open(path)?)))
     }
 }
 
 /// Whether SIGINT, SIGTERM or SIGHUP has asked the command to end.
 #[derive(Clone)]
-pub struct Cancellation(Arc<AtomicBool>);
+pub(crate) struct Cancellation(Arc<AtomicBool>);
 
 impl Cancellation {
     /// Handles these signals until the process ends, so that the command can remove what it has not
     /// completed.
-    pub fn on_signals() -> Self {
+    pub(crate) fn on_signals() -> Self {
         let cancellation = Self(Arc::default());
         let received = cancellation.clone();
         let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
@@ -79,19 +79,19 @@ impl Cancellation {
         cancellation
     }
 
-    pub fn is_cancelled(&self) -> bool {
+    pub(crate) fn is_cancelled(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }
 
 /// Progress line of `passerelle register import`.
-pub struct ImportProgress {
+pub(crate) struct ImportProgress {
     line: ProgressBar,
     cancellation: Cancellation,
 }
 
 impl ImportProgress {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { line: progress_line(BYTES, 0), cancellation: Cancellation::on_signals() }
     }
 }

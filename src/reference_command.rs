@@ -10,7 +10,7 @@ use super::output::{out, outln};
 use super::{CommandResult, print_json};
 
 #[derive(Args)]
-pub struct ErrorsCommand {
+pub(crate) struct ErrorsCommand {
     /// Explain this code, for example Y020020, instead of listing all.
     #[arg(conflicts_with = "markdown")]
     code: Option<String>,
@@ -23,7 +23,7 @@ pub struct ErrorsCommand {
 }
 
 #[derive(Args)]
-pub struct MetricsCommand {
+pub(crate) struct MetricsCommand {
     /// Print the Markdown page of the documentation.
     #[arg(long)]
     markdown: bool,
@@ -37,7 +37,7 @@ impl ErrorsCommand {
     ///
     /// # Errors
     /// Returns an error if the code is not in the catalogue.
-    pub fn run(self) -> CommandResult {
+    pub(crate) fn run(self) -> CommandResult {
         let unknown = |code: &str| {
             format!("{code} is not an error code of this version: `passerelle errors` lists all")
         };
@@ -63,7 +63,7 @@ impl MetricsCommand {
     ///
     /// # Errors
     /// Returns an error if the metrics can't be declared.
-    pub fn run(self) -> CommandResult {
+    pub(crate) fn run(self) -> CommandResult {
         let metrics = passerelle_server::declare_metrics(passerelle_server::KINDS.extensions)?;
         if self.json {
             print_json(&metrics.declared())?;

@@ -19,7 +19,7 @@ use super::progress::ImportProgress;
 use super::{CommandResult, block_on, load_config};
 
 #[derive(Subcommand)]
-pub enum RegisterCommand {
+pub(crate) enum RegisterCommand {
     /// Check a CSV file and merge it into the register file; if one line is invalid, nothing is
     /// imported.
     Import {
@@ -46,7 +46,7 @@ pub enum RegisterCommand {
 }
 
 #[derive(Args)]
-pub struct PersonOptions {
+pub(crate) struct PersonOptions {
     /// Separated by spaces.
     #[arg(long)]
     given_names: Option<String>,
@@ -71,7 +71,7 @@ impl RegisterCommand {
     ///
     /// # Errors
     /// Returns the error message.
-    pub fn run(self) -> CommandResult {
+    pub(crate) fn run(self) -> CommandResult {
         match self {
             Self::Import { source, to, replace, config } => {
                 let loaded = load_config(&config)?;

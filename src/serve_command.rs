@@ -19,7 +19,7 @@ use super::{CommandResult, block_on, init_logging, load_usable_config};
 ///
 /// # Errors
 /// Returns an error if the hub can't be started, or its public listener fails.
-pub fn run_hub(folder: &Path) -> CommandResult<()> {
+pub(crate) fn run_hub(folder: &Path) -> CommandResult<()> {
     check_memory_limit()?;
     let loaded = load_usable_config(folder)?;
     init_logging(&loaded.settings.log)?;
@@ -132,7 +132,7 @@ enum SignalRequest {
 }
 
 /// SIGTERM, SIGINT and SIGHUP.
-pub struct Signals {
+pub(crate) struct Signals {
     terminate: Signal,
     interrupt: Signal,
     hang_up: Signal,
@@ -143,7 +143,7 @@ impl Signals {
     ///
     /// # Errors
     /// Returns an error if the operating system refuses a handler.
-    pub fn listen() -> Result<Self, String> {
+    pub(crate) fn listen() -> Result<Self, String> {
         let on = |kind| signal(kind).map_err(|error| format!("signals can't be received: {error}"));
         Ok(Self {
             terminate: on(SignalKind::terminate())?,
@@ -161,7 +161,7 @@ impl Signals {
     }
 
     /// Waits for the next SIGTERM or SIGINT.
-    pub async fn stop(&mut self) {
+    pub(crate) async fn stop(&mut self) {
         while matches!(self.next().await, SignalRequest::Reload) {}
     }
 }

@@ -11,14 +11,14 @@ use super::extension_command::command_line;
 use super::output::out;
 
 #[derive(Args)]
-pub struct CompletionsCommand {
+pub(crate) struct CompletionsCommand {
     /// The shell.
     #[arg(value_enum)]
     shell: Shell,
 }
 
 #[derive(Args)]
-pub struct ManCommand {
+pub(crate) struct ManCommand {
     /// Write the page of each command into this folder, instead of printing that of the program.
     #[arg(long)]
     write: Option<PathBuf>,
@@ -26,7 +26,7 @@ pub struct ManCommand {
 
 impl CompletionsCommand {
     /// Runs the command.
-    pub fn run(&self) {
+    pub(crate) fn run(&self) {
         let mut script = Vec::new();
         clap_complete::generate(
             self.shell,
@@ -43,7 +43,7 @@ impl ManCommand {
     ///
     /// # Errors
     /// Returns an error if a page can't be written.
-    pub fn run(self) -> CommandResult<()> {
+    pub(crate) fn run(self) -> CommandResult<()> {
         let Some(folder) = self.write else {
             let mut page = Vec::new();
             clap_mangen::Man::new(command_line(KINDS.extensions)).render(&mut page)?;

@@ -11,7 +11,7 @@ use super::progress::FileProgress;
 use super::{CommandResult, print_json};
 
 #[derive(Subcommand)]
-pub enum StatsCommand {
+pub(crate) enum StatsCommand {
     /// Export the successful logins of a month by service provider, identity provider and level.
     /// Counts lines and verifies nothing: run `passerelle audit verify` before.
     Export {
@@ -32,7 +32,7 @@ impl StatsCommand {
     ///
     /// # Errors
     /// Returns an error if a file can't be read.
-    pub fn run(self) -> CommandResult<()> {
+    pub(crate) fn run(self) -> CommandResult<()> {
         let Self::Export { month, files, json } = self;
         let mut statistics = LoginStatistics::new(month);
         let progress = FileProgress::new("Counting", &files);

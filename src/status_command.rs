@@ -21,7 +21,7 @@ const READ_INTERVAL: Duration = Duration::from_secs(1);
 /// Measures for a second and prints the result. Exit codes: 0 success; 1 rejected, with the reason;
 /// 3 the hub does not answer; 4 missing or wrong token; 64 wrong option.
 #[derive(Args)]
-pub struct StatusCommand {
+pub(crate) struct StatusCommand {
     /// Print JSON.
     #[arg(long)]
     json: bool,
@@ -80,7 +80,7 @@ impl StatusCommand {
     ///
     /// # Errors
     /// Returns an error if the hub rejects the request or does not answer.
-    pub async fn run(self) -> CommandResult<()> {
+    pub(crate) async fn run(self) -> CommandResult<()> {
         let hub = self.hub.connect()?;
         let (first, _) = EndedLoginsSample::fetch(&hub).await?;
         tokio::time::sleep(READ_INTERVAL).await;
@@ -102,7 +102,7 @@ mod tests {
 
     use super::*;
 
-    pub fn ended(counts: &[(&str, &str, u64)]) -> EndedLogins {
+    pub(super) fn ended(counts: &[(&str, &str, u64)]) -> EndedLogins {
         let mut ended = EndedLogins::new();
         for (connector, outcome, count) in counts {
             ended.entry((*connector).into()).or_default().insert((*outcome).into(), *count);
@@ -110,7 +110,7 @@ mod tests {
         ended
     }
 
-    pub fn view(before: &[(&str, &str, u64)], now: &[(&str, &str, u64)]) -> StatusView {
+    pub(super) fn view(before: &[(&str, &str, u64)], now: &[(&str, &str, u64)]) -> StatusView {
         let status = HubStatus {
             version: "1".into(),
             node: "hub-1".into(),

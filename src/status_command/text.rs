@@ -13,7 +13,7 @@ use super::StatusView;
 const MAX_CONNECTORS: usize = 12;
 
 /// Renders the status without control characters.
-pub fn render_status(view: &StatusView) -> String {
+pub(super) fn render_status(view: &StatusView) -> String {
     let mut text = String::new();
     // Writing to a String can't fail.
     let _ok = write_status(&mut text, view);

@@ -8,10 +8,10 @@ use std::sync::OnceLock;
 use syn::visit::{self, Visit};
 
 /// A path in code, made absolute: the crate, and the segments after it.
-pub type CratePath = Vec<String>;
+pub(crate) type CratePath = Vec<String>;
 
 /// One source file, and what its code outside test modules names.
-pub struct Source {
+pub(crate) struct Source {
     /// Path in the repository, with forward slashes.
     pub path: String,
     pub text: String,
@@ -27,7 +27,7 @@ pub struct Source {
 }
 
 impl Source {
-    pub fn new(path: &str, text: &str) -> Source {
+    pub(crate) fn new(path: &str, text: &str) -> Source {
         let file = syn::parse_file(text).unwrap_or_else(|e| panic!("{path}: {e}"));
         let mut imports = Imports { module: module_path(path), ..Imports::default() };
         imports.visit_file(&file);
@@ -47,19 +47,19 @@ impl Source {
     }
 
     /// Module path of the file: `["hub", "health"]` for `crates/hub/src/health.rs`.
-    pub fn module(&self) -> Vec<String> {
+    pub(crate) fn module(&self) -> Vec<String> {
         module_path(&self.path)
     }
 
     /// True for files that only test builds compile.
-    pub fn is_test(&self) -> bool {
+    pub(crate) fn is_test(&self) -> bool {
         let module = self.module();
         module[0] == "testkit" || module.iter().any(|part| part == "tests" || part == "testing")
     }
 }
 
 /// Returns every source file of the workspace, parsed once.
-pub fn sources() -> &'static [Source] {
+pub(crate) fn sources() -> &'static [Source] {
     static SOURCES: OnceLock<Vec<Source>> = OnceLock::new();
     SOURCES.get_or_init(|| {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -84,7 +84,7 @@ fn module_path(path: &str) -> Vec<String> {
 }
 
 /// Returns the files under `folder` whose extension is one of `extensions`, sorted.
-pub fn files_under(folder: &Path, extensions: &[&str]) -> Vec<PathBuf> {
+pub(crate) fn files_under(folder: &Path, extensions: &[&str]) -> Vec<PathBuf> {
     let (mut found, mut folders) = (Vec::new(), vec![folder.to_owned()]);
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(&folder).unwrap() {
@@ -101,7 +101,7 @@ pub fn files_under(folder: &Path, extensions: &[&str]) -> Vec<PathBuf> {
 }
 
 /// Returns `path` as it reads below `root`, with forward slashes.
-pub fn relative(path: &Path, root: &Path) -> String {
+pub(crate) fn relative(path: &Path, root: &Path) -> String {
     path.strip_prefix(root).unwrap().to_string_lossy().replace('\\', "/")
 }
 
@@ -109,7 +109,7 @@ pub fn relative(path: &Path, root: &Path) -> String {
 ///
 /// A path belongs to the deepest file that it names: `passerelle_store::memory::MemoryStore` to
 /// `crates/store/src/memory.rs`.
-pub fn import_graph(sources: &[Source]) -> BTreeMap<Vec<String>, BTreeSet<Vec<String>>> {
+pub(crate) fn import_graph(sources: &[Source]) -> BTreeMap<Vec<String>, BTreeSet<Vec<String>>> {
     let product: Vec<_> = sources.iter().filter(|s| !s.is_test()).collect();
     let modules: BTreeSet<_> = product.iter().map(|s| s.module()).collect();
     let file_of = |path: &CratePath| {

@@ -10,12 +10,12 @@ fn repository() -> &'static Path {
 }
 
 /// Reads a page of `docs/`.
-pub fn page(name: &str) -> String {
+pub(crate) fn page(name: &str) -> String {
     fs::read_to_string(repository().join("docs").join(name)).unwrap()
 }
 
 /// Reads files of the repository, each once.
-pub fn reader() -> impl FnMut(&str) -> Option<String> {
+pub(crate) fn reader() -> impl FnMut(&str) -> Option<String> {
     let mut texts: BTreeMap<String, Option<String>> = BTreeMap::new();
     move |file| {
         let read = || fs::read_to_string(repository().join(file)).ok();
@@ -24,12 +24,12 @@ pub fn reader() -> impl FnMut(&str) -> Option<String> {
 }
 
 /// Returns the names in backquotes of a cell.
-pub fn tests(cell: &str) -> Vec<&str> {
+pub(crate) fn tests(cell: &str) -> Vec<&str> {
     cell.split('`').skip(1).step_by(2).collect()
 }
 
 /// Returns the texts of a cell outside backquotes.
-pub fn remarks(cell: &str) -> BTreeSet<&str> {
+pub(crate) fn remarks(cell: &str) -> BTreeSet<&str> {
     let outside = cell
         .split('`')
         .step_by(2)
@@ -40,7 +40,7 @@ pub fn remarks(cell: &str) -> BTreeSet<&str> {
 
 /// Returns whether `file::name` is a test: a function with a test attribute, or a `test('…')` whose
 /// title begins with `name`. Commented and ignored tests don't count.
-pub fn exists(test: &str, read: &mut impl FnMut(&str) -> Option<String>) -> bool {
+pub(crate) fn exists(test: &str, read: &mut impl FnMut(&str) -> Option<String>) -> bool {
     let Some((file, name)) = test.split_once("::") else { return false };
     let Some(text) = read(file) else { return false };
     match Path::new(file).extension().and_then(|extension| extension.to_str()) {

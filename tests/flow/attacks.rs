@@ -12,7 +12,7 @@ use super::markup::Form;
 use super::service::Authorize;
 
 /// The callback address to which the sandbox sends this person, not yet opened.
-pub async fn callback_url_for<'h>(
+pub(crate) async fn callback_url_for<'h>(
     browser: &'h Browser<'h>,
     connector: &str,
     person: &str,

@@ -2,7 +2,7 @@
 //! what receivers in trouble, strangers and restarts do to them.
 
 mod operator;
-pub mod receiver;
+pub(crate) mod receiver;
 mod upstream;
 
 use std::time::Duration;

@@ -26,20 +26,20 @@ const REDIRECT_URI: &str = "https://shop.example/callback?shop=1";
 pub(super) struct TestClient(pub Value);
 
 impl TestClient {
-    pub fn text(&self, name: &str) -> &str {
+    pub(crate) fn text(&self, name: &str) -> &str {
         self.0[name].as_str().unwrap_or_else(|| panic!("no {name} in {}", self.0))
     }
 
-    pub fn id(&self) -> &str {
+    pub(crate) fn id(&self) -> &str {
         self.text("client_id")
     }
 
-    pub fn request(&self, scope: &str) -> Authorize {
+    pub(crate) fn request(&self, scope: &str) -> Authorize {
         Authorize::minimal(self.id(), scope).with("redirect_uri", REDIRECT_URI)
     }
 
     /// The page that a login of this client starts with.
-    pub async fn first_page(&self, hub: &TestHub) -> Answer {
+    pub(crate) async fn first_page(&self, hub: &TestHub) -> Answer {
         hub.browser().authorize(&self.request("openid")).await.answer
     }
 
@@ -59,7 +59,7 @@ impl TestClient {
     }
 
     /// Replaces the metadata, and the credentials by the new ones.
-    pub async fn update(&mut self, hub: &TestHub, metadata: &Value) {
+    pub(crate) async fn update(&mut self, hub: &TestHub, metadata: &Value) {
         let mut sent = metadata.clone();
         sent["client_id"] = self.0["client_id"].clone();
         let put = TestRequest::put().insert_header(("content-type", "application/json"));
@@ -68,7 +68,7 @@ impl TestClient {
         self.0 = answer.json();
     }
 
-    pub async fn configure(&self, hub: &TestHub, request: TestRequest) -> Answer {
+    pub(crate) async fn configure(&self, hub: &TestHub, request: TestRequest) -> Answer {
         configure(hub, self.id(), self.text("registration_access_token"), request).await
     }
 }

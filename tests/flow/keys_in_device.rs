@@ -12,18 +12,18 @@ use passerelle_testkit::wait::{wait_for, wait_until};
 use super::hub::TestHub;
 use super::service::Authorize;
 
-pub const ALL_PURPOSES: [KeyPurpose; 3] =
+pub(crate) const ALL_PURPOSES: [KeyPurpose; 3] =
     [KeyPurpose::Tokens, KeyPurpose::Assertion, KeyPurpose::Encryption];
 
 /// Adds a device's table to the settings of a hub.
-pub fn add_table(folder: &Path, table: &str) {
+pub(crate) fn add_table(folder: &Path, table: &str) {
     let settings = folder.join("passerelle.toml");
     let text = fs::read_to_string(&settings).unwrap();
     fs::write(&settings, format!("{text}\n{table}")).unwrap();
 }
 
 /// Replaces the hub's keys by new ones, which are in the device for these purposes.
-pub fn move_keys(
+pub(crate) fn move_keys(
     folder: &Path,
     device: impl KeyDevice + 'static,
     generator: &dyn DeviceKeyGenerator,
@@ -42,7 +42,7 @@ pub fn move_keys(
 
 /// Checks that no login begins while the device fails, that no code is spent, and that logins go on
 /// when it works again. Returns the reason that `/readyz` gave.
-pub async fn check_outage(hub: &TestHub, fail: impl Fn(), recover: impl Fn()) -> String {
+pub(crate) async fn check_outage(hub: &TestHub, fail: impl Fn(), recover: impl Fn()) -> String {
     let first = hub.browser();
     let received = first.authorize(&Authorize::by("bakery")).await.finish_as("angela").await;
     let tokens = hub.tokens("bakery", &received).await;

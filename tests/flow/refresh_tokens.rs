@@ -13,7 +13,7 @@ use super::service::Authorize;
 use super::shared_store::redis_settings;
 
 const TABLE: &str = "\n[refresh_tokens]\n";
-pub const AUDITED: &str = "\n[audit]\nsink = \"file\"\n";
+pub(crate) const AUDITED: &str = "\n[audit]\nsink = \"file\"\n";
 
 /// The clinic, which always asks for consent, gets refresh tokens.
 fn with_refresh_tokens(folder: &std::path::Path) {

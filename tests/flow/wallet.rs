@@ -8,7 +8,7 @@ mod identities;
 mod mdoc;
 mod other_device;
 mod responses;
-pub mod scripted_wallet;
+pub(crate) mod scripted_wallet;
 mod settings;
 mod several_hubs;
 mod stored_records;

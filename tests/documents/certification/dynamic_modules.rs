@@ -1,7 +1,7 @@
 //! Modules of the plan *Dynamic OP* that Basic OP and Config OP lack.
 
 /// The modules.
-pub const DYNAMIC: &[&str] = &[
+pub(super) const DYNAMIC: &[&str] = &[
     "the modules that are in Basic OP or Config OP, too",
     "oidcc-idtoken-rs256",
     "oidcc-userinfo-rs256",
@@ -24,7 +24,7 @@ pub const DYNAMIC: &[&str] = &[
 ];
 
 /// How a run of one ends, where it does not end as `shown`.
-pub const ENDS: &[(&str, &str)] = &[
+pub(super) const ENDS: &[(&str, &str)] = &[
     ("the modules that are in Basic OP or Config OP, too", "as there"),
     ("oidcc-registration-logo-uri", "not supported"),
     ("oidcc-registration-policy-uri", "not supported"),

@@ -1,7 +1,7 @@
 //! Modules of the FAPI 2.0 plans for authorization servers, `fapi_profile = plain_fapi`.
 
 /// Modules of both plans.
-pub const SECURITY_PROFILE: &[&str] = &[
+pub(super) const SECURITY_PROFILE: &[&str] = &[
     "fapi2-security-profile-final-discovery-end-point-verification",
     "fapi2-security-profile-final-happy-flow",
     "fapi2-security-profile-final-user-rejects-authentication",
@@ -61,7 +61,7 @@ pub const SECURITY_PROFILE: &[&str] = &[
 ];
 
 /// Modules of the plan *Message Signing* alone.
-pub const MESSAGE_SIGNING: &[&str] = &[
+pub(super) const MESSAGE_SIGNING: &[&str] = &[
     "fapi2-security-profile-final-ensure-request-object-with-multiple-aud-succeeds",
     "fapi2-security-profile-final-ensure-request-object-with-nbf-8-seconds-in-the-future-is-accepted",
     "fapi2-security-profile-final-ensure-request-object-without-exp-fails",

@@ -4,20 +4,20 @@ use std::collections::BTreeSet;
 
 /// A metric in a query, and the text in the braces after it.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Selector {
+pub(super) struct Selector {
     pub metric: String,
     pub matchers: String,
 }
 
 /// The names in an expression.
 #[derive(Default, Debug)]
-pub struct Names {
+pub(super) struct Names {
     pub selectors: Vec<Selector>,
     /// Labels that the series are grouped or matched by.
     pub grouped: BTreeSet<String>,
 }
 
-pub fn names(expression: &str) -> Names {
+pub(super) fn names(expression: &str) -> Names {
     const WITH_LABELS: [&str; 6] = ["by", "without", "on", "ignoring", "group_left", "group_right"];
     const OPERATORS: [&str; 5] = ["and", "or", "unless", "bool", "offset"];
     let mut names = Names::default();
@@ -82,7 +82,7 @@ fn braces(text: &str) -> (&str, &str) {
 }
 
 /// The labels in matchers, as `job=~"a,b", le="1"` has `job` and `le`.
-pub fn matched(mut matchers: &str) -> BTreeSet<String> {
+pub(super) fn matched(mut matchers: &str) -> BTreeSet<String> {
     let mut labels = BTreeSet::new();
     while let Some((label, after)) = matchers.split_once(['=', '!']) {
         labels.insert(label.trim_start_matches(',').trim_ascii().to_owned());
@@ -92,7 +92,7 @@ pub fn matched(mut matchers: &str) -> BTreeSet<String> {
 }
 
 /// The labels between double braces, as Grafana fills them in.
-pub fn in_legend(legend: &str) -> impl Iterator<Item = &str> {
+pub(super) fn in_legend(legend: &str) -> impl Iterator<Item = &str> {
     legend.split("{{").skip(1).map(|part| part.split("}}").next().unwrap_or_default().trim_ascii())
 }
 

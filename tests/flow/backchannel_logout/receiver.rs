@@ -13,7 +13,7 @@ use tokio::net::TcpListener;
 use crate::fake_server::{FakeResponse, FakeServer};
 use passerelle_testkit::wait::{wait_for, wait_until};
 
-pub struct Receiver {
+pub(crate) struct Receiver {
     server: FakeServer,
     status: Arc<AtomicU16>,
     /// Path and logout token of each request.
@@ -21,7 +21,7 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    pub async fn start() -> Self {
+    pub(crate) async fn start() -> Self {
         let (status, received) = (Arc::new(AtomicU16::new(200)), Arc::new(Mutex::new(Vec::new())));
         let (answered, log) = (Arc::clone(&status), Arc::clone(&received));
         let server = FakeServer::start(move |request| {
@@ -41,20 +41,20 @@ impl Receiver {
         Self { server, status, received }
     }
 
-    pub fn uri(&self, service: &str) -> String {
+    pub(crate) fn uri(&self, service: &str) -> String {
         format!("{}/{service}", self.server.base())
     }
 
-    pub fn answer_with(&self, status: u16) {
+    pub(crate) fn answer_with(&self, status: u16) {
         self.status.store(status, Ordering::SeqCst);
     }
 
-    pub fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.received.lock().unwrap().len()
     }
 
     /// The header and the text of each token that was sent to a path.
-    pub fn sent_to(&self, service: &str) -> Vec<(Value, String)> {
+    pub(crate) fn sent_to(&self, service: &str) -> Vec<(Value, String)> {
         let received = self.received.lock().unwrap();
         let path = format!("/{service}");
         let sent = received.iter().filter(|(target, _)| *target == path);
@@ -65,12 +65,12 @@ impl Receiver {
         .collect()
     }
 
-    pub async fn wait_for(&self, count: usize) {
+    pub(crate) async fn wait_for(&self, count: usize) {
         wait_until("the logout tokens arrive", || self.count() >= count).await;
     }
 
     /// Waits while the hubs look at their queue.
-    pub async fn wait_for_polling(&self, count: usize, look: impl AsyncFn()) {
+    pub(crate) async fn wait_for_polling(&self, count: usize, look: impl AsyncFn()) {
         wait_for("the logout tokens arrive", async || {
             look().await;
             (self.count() >= count).then_some(())
@@ -80,20 +80,20 @@ impl Receiver {
 }
 
 /// A listener that accepts connections and answers nothing, and its address.
-pub async fn silent_receiver() -> (TcpListener, String) {
+pub(crate) async fn silent_receiver() -> (TcpListener, String) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}/out", listener.local_addr().unwrap());
     (listener, address)
 }
 
 /// Adds the endpoint to a service provider's file.
-pub fn register(folder: &Path, service: &str, uri: &str) {
+pub(crate) fn register(folder: &Path, service: &str, uri: &str) {
     let path = folder.join(format!("service-providers/{service}.toml"));
     let mut file = std::fs::OpenOptions::new().append(true).open(path).unwrap();
     writeln!(file, "{}", lines(uri)).unwrap();
 }
 
 /// The lines of a service provider's file.
-pub fn lines(uri: &str) -> String {
+pub(crate) fn lines(uri: &str) -> String {
     format!("backchannel_logout_uri = \"{uri}\"\ninternal_hosts = [\"127.0.0.1\"]")
 }

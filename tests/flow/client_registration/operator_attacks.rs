@@ -11,7 +11,7 @@ use crate::federation::put;
 use crate::hub::TestHub;
 
 /// Changes `passerelle.toml`, and starts a hub with the records of the store of before.
-pub async fn restart_with(hub: TestHub, from: &str, to: &str) -> TestHub {
+pub(super) async fn restart_with(hub: TestHub, from: &str, to: &str) -> TestHub {
     let file = hub.folder().join("passerelle.toml");
     let text = std::fs::read_to_string(&file).unwrap();
     assert!(text.contains(from), "{text}");
@@ -89,7 +89,7 @@ async fn open_registrations_end_with_the_sandbox_and_approved_ones_stay() {
     assert_eq!(client.first_page(&hub).await.status, 200);
 }
 
-pub async fn sign_in(hub: &TestHub, client: &TestClient) {
+pub(super) async fn sign_in(hub: &TestHub, client: &TestClient) {
     let tokens = client.redeem(hub, &code(hub, client).await).await;
     assert_eq!(tokens.status, 200, "{}", tokens.body);
 }

@@ -11,11 +11,11 @@ use super::{
 };
 use crate::hub::{Answer, TestHub};
 
-pub async fn post_admin(hub: &TestHub, path: &str, body: &Value) -> Answer {
+pub(super) async fn post_admin(hub: &TestHub, path: &str, body: &Value) -> Answer {
     hub.send_as_admin(TestRequest::post().uri(path).set_payload(body.to_string())).await
 }
 
-pub async fn create_token(hub: &TestHub, change: Value) -> String {
+pub(super) async fn create_token(hub: &TestHub, change: Value) -> String {
     let mut sent = json!({
         "purpose": "the corner shop", "registrations": 1, "days": 7, "approved": true,
         "scopes": ["openid", "profile"],
@@ -27,31 +27,31 @@ pub async fn create_token(hub: &TestHub, change: Value) -> String {
 }
 
 /// The registration as operators see it.
-pub async fn listed(hub: &TestHub, client_id: &str) -> Value {
+pub(super) async fn listed(hub: &TestHub, client_id: &str) -> Value {
     let list = hub.admin_json("/admin/clients").await;
     let mut all = list["registrations"].as_array().unwrap().iter();
     all.find(|one| one["client_id"] == client_id).unwrap_or_else(|| panic!("{list}")).clone()
 }
 
 /// Approves a registration as it was listed.
-pub async fn approve_listed(hub: &TestHub, listed: &Value) -> Answer {
+pub(super) async fn approve_listed(hub: &TestHub, listed: &Value) -> Answer {
     let path = format!("/admin/clients/{}/approve", listed["client_id"].as_str().unwrap());
     let approval = json!({ "fingerprint": listed["fingerprint"], "reason": "ticket 4711" });
     post_admin(hub, &path, &approval).await
 }
 
-pub async fn approve(hub: &TestHub, client_id: &str) {
+pub(super) async fn approve(hub: &TestHub, client_id: &str) {
     let answer = approve_listed(hub, &listed(hub, client_id).await).await;
     assert_eq!(answer.status, 200, "{}", answer.body);
 }
 
-pub async fn remove(hub: &TestHub, client_id: &str) {
+pub(super) async fn remove(hub: &TestHub, client_id: &str) {
     let path = format!("/admin/clients/{client_id}/remove");
     let answer = post_admin(hub, &path, &json!({ "reason": "ticket 4711" })).await;
     assert_eq!(answer.status, 200, "{}", answer.body);
 }
 
-pub async fn export(hub: &TestHub, client_id: &str) -> String {
+pub(super) async fn export(hub: &TestHub, client_id: &str) -> String {
     let exported = hub.admin_json(&format!("/admin/clients/{client_id}")).await;
     exported["file"].as_str().unwrap_or_else(|| panic!("{exported}")).to_owned()
 }

@@ -15,10 +15,10 @@ use crate::federation::{BASE, SCOPES, home_page, redirect_uri};
 use crate::hub::{Answer, TestHub};
 use crate::service::{Authorize, Received};
 
-pub const ISSUER: &str = "https://hub.example/api/v2";
+pub(super) const ISSUER: &str = "https://hub.example/api/v2";
 const VERIFIER: &str = "a-code-verifier-of-at-least-forty-three-characters";
 
-pub struct FapiClient {
+pub(super) struct FapiClient {
     pub id: &'static str,
     pub key: Jwk,
     pub dpop: DpopClient,
@@ -26,13 +26,13 @@ pub struct FapiClient {
 }
 
 impl FapiClient {
-    pub fn new(id: &'static str) -> Self {
+    pub(super) fn new(id: &'static str) -> Self {
         let key = Jwk::generate_ec_key(EcCurve::P256).unwrap();
         Self { id, key, dpop: DpopClient::default(), used: Cell::new(0) }
     }
 
     /// Its file, with these lines more.
-    pub fn file(&self, profile: &str, more: &str) -> (String, String) {
+    pub(super) fn file(&self, profile: &str, more: &str) -> (String, String) {
         let member = |name: &str| self.key.parameter(name).unwrap().clone();
         let key = |purpose: &str| {
             format!(
@@ -70,13 +70,13 @@ jwks = {{ keys = [{sig}, {enc}] }}
     }
 
     /// Signs these claims with its key.
-    pub fn signed(&self, header: Value, claims: &Value) -> String {
+    pub(super) fn signed(&self, header: Value, claims: &Value) -> String {
         let signer = ES256.signer_from_jwk(&self.key).unwrap();
         sign(&header, claims, &signer)
     }
 
     /// A client assertion with these claims replaced.
-    pub fn assertion(&self, hub: &TestHub, changes: Value) -> String {
+    pub(super) fn assertion(&self, hub: &TestHub, changes: Value) -> String {
         let now = hub.now().seconds();
         let mut claims = json!({
             "iss": self.id, "sub": self.id, "aud": ISSUER, "iat": now, "exp": now + 60,
@@ -87,7 +87,7 @@ jwks = {{ keys = [{sig}, {enc}] }}
     }
 
     /// A request object of this request, with these claims replaced; null removes one.
-    pub fn object(&self, hub: &TestHub, request: &Authorize, changes: Value) -> String {
+    pub(super) fn object(&self, hub: &TestHub, request: &Authorize, changes: Value) -> String {
         let now = hub.now().seconds();
         let mut claims = Map::from_iter(
             request.pairs().iter().map(|(name, value)| (name.clone(), Value::from(value.as_str()))),
@@ -101,7 +101,13 @@ jwks = {{ keys = [{sig}, {enc}] }}
     }
 
     /// A proof for an endpoint, for this access token.
-    pub fn proof(&self, hub: &TestHub, method: &str, path: &str, token: Option<&str>) -> String {
+    pub(super) fn proof(
+        &self,
+        hub: &TestHub,
+        method: &str,
+        path: &str,
+        token: Option<&str>,
+    ) -> String {
         let mut claims = json!({
             "htm": method, "htu": format!("{BASE}/api/v2/{path}"), "iat": hub.now().seconds(),
             "jti": format!("{}-proof-{}", self.id, self.number()),
@@ -113,7 +119,12 @@ jwks = {{ keys = [{sig}, {enc}] }}
     }
 
     /// A proof for a POST to an endpoint, with a nonce of the hub.
-    pub fn proof_with_nonce(&self, hub: &TestHub, path: &str, nonce: Option<&str>) -> String {
+    pub(super) fn proof_with_nonce(
+        &self,
+        hub: &TestHub,
+        path: &str,
+        nonce: Option<&str>,
+    ) -> String {
         self.dpop.proof(&json!({
             "htm": "POST", "htu": format!("{BASE}/api/v2/{path}"), "iat": hub.now().seconds(),
             "jti": format!("{}-proof-{}", self.id, self.number()), "nonce": nonce,
@@ -121,14 +132,14 @@ jwks = {{ keys = [{sig}, {enc}] }}
     }
 
     /// The usual request, with PKCE.
-    pub fn request(&self) -> Authorize {
+    pub(super) fn request(&self) -> Authorize {
         let challenge = digest::sha256_base64url(VERIFIER);
         let request = Authorize::by(self.id).with("code_challenge", &challenge);
         request.with("code_challenge_method", "S256")
     }
 
     /// Posts these fields with its own assertion, and the DPoP proof if there is one.
-    pub async fn post(
+    pub(super) async fn post(
         &self,
         hub: &TestHub,
         path: &str,
@@ -154,20 +165,20 @@ jwks = {{ keys = [{sig}, {enc}] }}
     }
 
     /// Pushes a request as it is.
-    pub async fn push(&self, hub: &TestHub, request: &Authorize) -> Answer {
+    pub(super) async fn push(&self, hub: &TestHub, request: &Authorize) -> Answer {
         let pairs = request.pairs().iter();
         let pairs: Vec<_> = pairs.map(|(name, value)| (name.as_str(), value.as_str())).collect();
         self.post(hub, "par", &pairs, None).await
     }
 
     /// Pushes a request object.
-    pub async fn push_object(&self, hub: &TestHub, object: &str) -> Answer {
+    pub(super) async fn push_object(&self, hub: &TestHub, object: &str) -> Answer {
         self.post(hub, "par", &[("request", object)], None).await
     }
 
     /// The address that the browser opens after an accepted push.
     #[track_caller]
-    pub fn address(&self, pushed: &Answer) -> String {
+    pub(super) fn address(&self, pushed: &Answer) -> String {
         assert_eq!(pushed.status, 201, "{}", pushed.body);
         let uri = pushed.json()["request_uri"].as_str().unwrap().to_owned();
         let pairs = [("client_id", self.id), ("request_uri", &uri)];
@@ -176,13 +187,13 @@ jwks = {{ keys = [{sig}, {enc}] }}
     }
 
     /// Signs angela in by a pushed request.
-    pub async fn sign_in(&self, hub: &TestHub, request: &Authorize) -> Received {
+    pub(super) async fn sign_in(&self, hub: &TestHub, request: &Authorize) -> Received {
         let address = self.address(&self.push(hub, request).await);
         hub.browser().open(&address).await.finish_as("angela").await
     }
 
     /// Redeems a code with this verifier and proof.
-    pub async fn redeem_with(
+    pub(super) async fn redeem_with(
         &self,
         hub: &TestHub,
         code: &str,
@@ -199,26 +210,26 @@ jwks = {{ keys = [{sig}, {enc}] }}
         self.post(hub, "token", &fields, proof).await
     }
 
-    pub async fn redeem(&self, hub: &TestHub, code: &str) -> Answer {
+    pub(super) async fn redeem(&self, hub: &TestHub, code: &str) -> Answer {
         let proof = self.proof(hub, "POST", "token", None);
         self.redeem_with(hub, code, VERIFIER, Some(&proof)).await
     }
 
     /// The tokens of a code.
-    pub async fn tokens(&self, hub: &TestHub, code: &str) -> Value {
+    pub(super) async fn tokens(&self, hub: &TestHub, code: &str) -> Value {
         let answer = self.redeem(hub, code).await;
         assert_eq!(answer.status, 200, "{}", answer.body);
         answer.json()
     }
 
     /// Asks userinfo with its own proof.
-    pub async fn userinfo(&self, hub: &TestHub, token: &str) -> Answer {
+    pub(super) async fn userinfo(&self, hub: &TestHub, token: &str) -> Answer {
         let proof = self.proof(hub, "GET", "userinfo", Some(token));
         userinfo(hub, &format!("DPoP {token}"), Some(&proof)).await
     }
 }
 
-pub async fn userinfo(hub: &TestHub, authorization: &str, proof: Option<&str>) -> Answer {
+pub(super) async fn userinfo(hub: &TestHub, authorization: &str, proof: Option<&str>) -> Answer {
     let request = TestRequest::get().uri("/api/v2/userinfo");
     let request = request.insert_header(("authorization", authorization));
     let request =
@@ -228,6 +239,6 @@ pub async fn userinfo(hub: &TestHub, authorization: &str, proof: Option<&str>) -
 
 /// The status and `error` of a refusal.
 #[track_caller]
-pub fn refusal(answer: &Answer) -> (u16, String) {
+pub(super) fn refusal(answer: &Answer) -> (u16, String) {
     (answer.status, answer.json()["error"].as_str().unwrap_or_default().to_owned())
 }

@@ -17,7 +17,7 @@ use crate::failure_logs::Log;
 use crate::hub::TestHub;
 
 /// Inputs of a forgery.
-pub struct ForgeryInputs {
+pub(super) struct ForgeryInputs {
     /// Seconds since 1970.
     pub now: u64,
     pub request: WalletRequest,
@@ -33,7 +33,7 @@ type SdJwtForgery = (&'static str, &'static str, fn(&mut SdJwtPresentation, &For
 const IDENTITY: [&str; 6] = ["Angela", "Dubois", "1962-08-24", "2620875107001", "Mallory", "Paris"];
 
 /// A hub, and a malicious wallet that presents forgeries to it. Reads the log at every level.
-pub struct MaliciousWallet {
+pub(super) struct MaliciousWallet {
     pub wallet: Wallet,
     pub hub: TestHub,
     log: Log,
@@ -41,7 +41,7 @@ pub struct MaliciousWallet {
 
 impl MaliciousWallet {
     /// Starts a hub; `more` are further keys of the connector's table.
-    pub async fn start(more: &str) -> Self {
+    pub(super) async fn start(more: &str) -> Self {
         let wallet = Wallet::new();
         let files = wallet.files(more, MDOC_CREDENTIAL);
         let hub = TestHub::with_files("", &files).await;
@@ -59,7 +59,7 @@ impl MaliciousWallet {
 
     /// Presents a forgery in a new login. Asserts that the hub refuses it for `reason`, counts it,
     /// shows its code on the page, and logs nothing that identifies the person.
-    pub async fn assert_refused(
+    pub(super) async fn assert_refused(
         &self,
         attack: &str,
         reason: &str,
@@ -96,7 +96,7 @@ impl MaliciousWallet {
     }
 
     /// Checks that a valid presentation still signs the user in.
-    pub async fn assert_valid_presentation_is_accepted(&self) {
+    pub(super) async fn assert_valid_presentation_is_accepted(&self) {
         let browser = self.hub.browser();
         let request = WalletRequest::fetch(&self.hub, &wallet_page(&browser).await).await;
         let presentation = self.wallet.present(&request, &self.hub);
@@ -107,7 +107,7 @@ impl MaliciousWallet {
     }
 
     /// Presents each forgery of a table.
-    pub async fn assert_all_refused(&self, forgeries: &[SdJwtForgery]) {
+    pub(super) async fn assert_all_refused(&self, forgeries: &[SdJwtForgery]) {
         for (attack, reason, forge) in forgeries {
             self.assert_refused(attack, reason, "pid", |inputs| {
                 let mut pid = self.wallet.pid(&inputs.request, &self.hub);
@@ -137,7 +137,7 @@ impl MaliciousWallet {
 }
 
 /// Asserts that the page of attacks has this row.
-pub fn assert_documented(row: &str) {
+pub(super) fn assert_documented(row: &str) {
     let page = include_str!("attacks.md");
     assert!(page.lines().any(|line| line == row), "tests/flow/wallet/attacks.md lacks {row}");
 }

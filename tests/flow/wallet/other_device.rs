@@ -8,9 +8,9 @@ use super::scripted_wallet::{Wallet, WalletRequest, wallet_page};
 use crate::browser::{Browser, Page};
 use crate::hub::TestHub;
 
-pub const ACTION: &str = "/connectors/wallet/wallet/other-device";
+pub(super) const ACTION: &str = "/connectors/wallet/wallet/other-device";
 
-pub async fn qr_page<'h>(browser: &'h Browser<'h>) -> Page<'h> {
+pub(super) async fn qr_page<'h>(browser: &'h Browser<'h>) -> Page<'h> {
     let page = wallet_page(browser).await;
     let link = page.links().into_iter().find(|link| link.starts_with(ACTION)).unwrap();
     browser.open(&link).await
@@ -27,12 +27,12 @@ fn scanned(page: &Page<'_>) -> String {
 }
 
 /// Answers on the phone. Returns the address of the page that the phone shows.
-pub async fn answer_on_phone(wallet: &Wallet, hub: &TestHub, page: &Page<'_>) -> String {
+pub(super) async fn answer_on_phone(wallet: &Wallet, hub: &TestHub, page: &Page<'_>) -> String {
     let request = WalletRequest::fetch_at(hub, &scanned(page)).await;
     wallet.respond(hub, &request, &wallet.present(&request, hub)).await
 }
 
-pub fn shown_code(page: &Page<'_>) -> String {
+pub(super) fn shown_code(page: &Page<'_>) -> String {
     let (_, code) = page.answer.body.split_once("<bdi dir=\"ltr\">").unwrap();
     code.split('<').next().unwrap().to_owned()
 }

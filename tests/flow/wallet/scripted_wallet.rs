@@ -20,9 +20,10 @@ use crate::service::Authorize;
 /// The connector's file.
 const CONNECTOR: &str = include_str!("../../fixtures/openid4vp/connector.toml");
 /// Accepts the PID as an mdoc, too.
-pub const MDOC_CREDENTIAL: &str = include_str!("../../fixtures/openid4vp/mdoc-credential.toml");
+pub(crate) const MDOC_CREDENTIAL: &str =
+    include_str!("../../fixtures/openid4vp/mdoc-credential.toml");
 
-pub struct Wallet {
+pub(crate) struct Wallet {
     /// The authority of the issuer, which the hub trusts.
     pub authority: TestAuthority,
     pub issuer: TestSigner,
@@ -30,7 +31,7 @@ pub struct Wallet {
 
 /// A request as the wallet has it.
 #[derive(Clone)]
-pub struct WalletRequest {
+pub(crate) struct WalletRequest {
     /// The link of the page; empty if the request was fetched otherwise.
     link: String,
     path: String,
@@ -38,33 +39,33 @@ pub struct WalletRequest {
     pub claims: Value,
 }
 
-pub async fn wallet_page<'h>(browser: &'h Browser<'h>) -> Page<'h> {
+pub(crate) async fn wallet_page<'h>(browser: &'h Browser<'h>) -> Page<'h> {
     browser.authorize(&Authorize::by("bakery")).await.choose("wallet").await
 }
 
-pub fn certificate_spec() -> CertificateSpec {
+pub(crate) fn certificate_spec() -> CertificateSpec {
     // Wide enough for the clock of every test.
     CertificateSpec { not_before: -900, not_after: 900, ..CertificateSpec::signer() }
 }
 
 impl Wallet {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let authority = TestAuthority::new("PID authority");
         Self { issuer: authority.issue(&certificate_spec()), authority }
     }
 
     /// Starts a hub with more keys in the table of the connector.
-    pub async fn hub(&self, more: &str) -> TestHub {
+    pub(crate) async fn hub(&self, more: &str) -> TestHub {
         self.hub_with_settings("", more).await
     }
 
     /// Starts a hub with more settings, and with more keys in the table of the connector.
-    pub async fn hub_with_settings(&self, settings: &str, more: &str) -> TestHub {
+    pub(crate) async fn hub_with_settings(&self, settings: &str, more: &str) -> TestHub {
         TestHub::with_files(settings, &self.files(more, "")).await
     }
 
     /// Returns the files of the connector, with more keys in its table and more credentials.
-    pub fn files(&self, more: &str, credentials: &str) -> [(&'static str, String); 4] {
+    pub(crate) fn files(&self, more: &str, credentials: &str) -> [(&'static str, String); 4] {
         let access_authority = TestAuthority::new("Access authority");
         let access = access_authority.issue(&certificate_spec());
         let leaf = X509::from_der(&access.chain[0]).unwrap().to_pem().unwrap();
@@ -81,7 +82,7 @@ impl Wallet {
     }
 
     /// Returns Angela's PID for a request, before it is signed.
-    pub fn pid(&self, request: &WalletRequest, hub: &TestHub) -> SdJwtPresentation {
+    pub(crate) fn pid(&self, request: &WalletRequest, hub: &TestHub) -> SdJwtPresentation {
         let claims = [
             ("given_name", json!("Angela Claire Louise")),
             ("birth_family_name", json!("Dubois")),
@@ -95,7 +96,7 @@ impl Wallet {
     }
 
     /// Returns a PID with these claims, before it is signed.
-    pub fn pid_with(
+    pub(crate) fn pid_with(
         &self,
         request: &WalletRequest,
         hub: &TestHub,
@@ -118,7 +119,7 @@ impl Wallet {
     }
 
     /// Returns the same PID as an mdoc, before it is signed.
-    pub fn mdoc(&self, request: &WalletRequest, hub: &TestHub) -> MdocPresentation {
+    pub(crate) fn mdoc(&self, request: &WalletRequest, hub: &TestHub) -> MdocPresentation {
         let now = hub.now().seconds();
         let mut pid = MdocPresentation::of_pid(&self.issuer);
         let birthplace = map([("locality", "Paris 7e".into()), ("country", "FR".into())]);
@@ -144,17 +145,17 @@ impl Wallet {
         pid
     }
 
-    pub fn present(&self, request: &WalletRequest, hub: &TestHub) -> String {
+    pub(crate) fn present(&self, request: &WalletRequest, hub: &TestHub) -> String {
         self.pid(request, hub).present()
     }
 
     /// Returns the encrypted response with a valid presentation.
-    pub fn encrypted(&self, request: &WalletRequest, hub: &TestHub) -> String {
+    pub(crate) fn encrypted(&self, request: &WalletRequest, hub: &TestHub) -> String {
         request.encrypt(&json!({ "vp_token": { "pid": [self.present(request, hub)] } }))
     }
 
     /// Posts parameters to the address for the response.
-    pub async fn post(
+    pub(crate) async fn post(
         &self,
         hub: &TestHub,
         request: &WalletRequest,
@@ -165,7 +166,7 @@ impl Wallet {
     }
 
     /// Posts a presentation, and returns where the wallet sends its user.
-    pub async fn respond(
+    pub(crate) async fn respond(
         &self,
         hub: &TestHub,
         request: &WalletRequest,
@@ -175,7 +176,7 @@ impl Wallet {
     }
 
     /// The same, for any credential of the query.
-    pub async fn respond_with(
+    pub(crate) async fn respond_with(
         &self,
         hub: &TestHub,
         request: &WalletRequest,
@@ -192,7 +193,7 @@ impl Wallet {
 
 impl WalletRequest {
     /// Follows the link of a page as a wallet does.
-    pub async fn fetch(hub: &TestHub, page: &Page<'_>) -> Self {
+    pub(crate) async fn fetch(hub: &TestHub, page: &Page<'_>) -> Self {
         let links = page.links();
         let link = links.iter().find(|link| link.starts_with("openid4vp://?"));
         let link = link.unwrap_or_else(|| panic!("no link: {}", page.answer.body)).clone();
@@ -202,14 +203,14 @@ impl WalletRequest {
         Self { link: request.link, ..Self::fetch_at(hub, &path).await }
     }
 
-    pub async fn fetch_at(hub: &TestHub, path: &str) -> Self {
+    pub(crate) async fn fetch_at(hub: &TestHub, path: &str) -> Self {
         let answer = hub.send(TestRequest::get().uri(path)).await;
         assert_eq!(answer.status, 200, "{}", answer.body);
         Self::read(&answer.body, path)
     }
 
     /// Reads a request object.
-    pub fn read(jws: &str, path: &str) -> Self {
+    pub(crate) fn read(jws: &str, path: &str) -> Self {
         let part = |n: usize| {
             let bytes = digest::from_base64url(jws.split('.').nth(n).unwrap()).unwrap();
             serde_json::from_slice(&bytes).unwrap()
@@ -218,34 +219,34 @@ impl WalletRequest {
     }
 
     /// Reads the request that the page gives to the Digital Credentials API.
-    pub fn from_page(page: &Page<'_>) -> Self {
+    pub(crate) fn from_page(page: &Page<'_>) -> Self {
         let (_, rest) = page.answer.body.split_once("data-request=\"").unwrap();
         Self::read(rest.split('"').next().unwrap(), "")
     }
 
-    pub fn path(&self) -> String {
+    pub(crate) fn path(&self) -> String {
         self.path.clone()
     }
 
     /// Returns a parameter of the link.
-    pub fn parameter(&self, name: &str) -> String {
+    pub(crate) fn parameter(&self, name: &str) -> String {
         let query = self.link.split_once('?').unwrap().1.as_bytes();
         let mut pairs = url::form_urlencoded::parse(query);
         pairs.find(|(known, _)| known == name).unwrap().1.into_owned()
     }
 
     /// Returns the key of the request.
-    pub fn key(&self) -> &serde_json::Map<String, Value> {
+    pub(crate) fn key(&self) -> &serde_json::Map<String, Value> {
         self.claims["client_metadata"]["jwks"]["keys"][0].as_object().unwrap()
     }
 
     /// Returns the thumbprint of the key, which is its `kid`.
-    pub fn key_thumbprint(&self) -> [u8; 32] {
+    pub(crate) fn key_thumbprint(&self) -> [u8; 32] {
         digest::from_base64url(self.key()["kid"].as_str().unwrap()).unwrap().try_into().unwrap()
     }
 
     /// Encrypts a response to the key of the request.
-    pub fn encrypt(&self, response: &Value) -> String {
+    pub(crate) fn encrypt(&self, response: &Value) -> String {
         encrypt_response(self.key(), "A128GCM", response.to_string().as_bytes()).unwrap()
     }
 }

@@ -7,7 +7,7 @@ use crate::hub::TestHub;
 use crate::redis_server::Server;
 use crate::shared_store;
 
-pub async fn hubs(count: u64, server: &Server, wallet: &Wallet, more: &str) -> TestHub {
+pub(super) async fn hubs(count: u64, server: &Server, wallet: &Wallet, more: &str) -> TestHub {
     let files = wallet.files(more, MDOC_CREDENTIAL);
     let put = |folder: &std::path::Path| {
         files.iter().for_each(|(name, text)| federation::put(folder, name, text.as_bytes()));
