@@ -29,7 +29,7 @@ const CONFIRMED: &str = "confirmed";
 
 /// An act of an operator by a form of the console.
 #[derive(Clone, Copy)]
-pub struct ConsoleAct {
+pub(crate) struct ConsoleAct {
     /// Last part of the path of its form.
     pub name: &'static str,
     /// Says what will happen to whom, which the operator confirms. `None` if the page with the form
@@ -40,11 +40,11 @@ pub struct ConsoleAct {
 }
 
 /// A step of an act.
-pub type ActFuture<'a, T> = LocalBoxFuture<'a, Result<T, AdminError>>;
+pub(crate) type ActFuture<'a, T> = LocalBoxFuture<'a, Result<T, AdminError>>;
 
 /// What happens to whom.
 #[derive(Debug)]
-pub struct Confirmation {
+pub(crate) struct Confirmation {
     /// The heading: a question.
     pub question: String,
     /// Names and values of what the operator entered.
@@ -59,7 +59,7 @@ pub struct Confirmation {
 
 /// What was done.
 #[derive(Debug)]
-pub struct ActOutcome {
+pub(crate) struct ActOutcome {
     pub message: String,
     /// Address and name of the page that shows it.
     pub see: Option<(String, String)>,
@@ -68,13 +68,13 @@ pub struct ActOutcome {
 impl ActOutcome {
     /// Creates an outcome that the overview shows.
     #[must_use]
-    pub const fn new(message: String) -> Self {
+    pub(crate) const fn new(message: String) -> Self {
         Self { message, see: None }
     }
 }
 
 /// A form that passed its checks, with what an act needs.
-pub struct ActRequest<'a> {
+pub(crate) struct ActRequest<'a> {
     pub admin: &'a AdminApi,
     pub request: &'a HttpRequest,
     pub by: &'a AdminRequester,
@@ -82,7 +82,7 @@ pub struct ActRequest<'a> {
 }
 
 /// The fields of a form that comes from a page of the console.
-pub struct ActionForm(Vec<(String, String)>);
+pub(crate) struct ActionForm(Vec<(String, String)>);
 
 impl ActionForm {
     /// Reads the body, and checks the token of the form.
@@ -101,7 +101,7 @@ impl ActionForm {
 
     /// Returns a field that is not empty.
     #[must_use]
-    pub fn field(&self, name: &str) -> Option<&str> {
+    pub(crate) fn field(&self, name: &str) -> Option<&str> {
         let found = self.0.iter().find(|(key, _)| key == name).map(|(_, value)| value.trim_ascii());
         found.filter(|value| !value.is_empty())
     }
@@ -110,20 +110,20 @@ impl ActionForm {
     ///
     /// # Errors
     /// `ReasonMissing`.
-    pub fn reason(&self) -> Result<&str, AdminError> {
+    pub(crate) fn reason(&self) -> Result<&str, AdminError> {
         let reason = self.field("reason").and_then(validate_reason);
         reason.ok_or_else(|| ErrorCode::ReasonMissing.into())
     }
 
     /// Returns the lines of a field that are not empty.
-    pub fn lines(&self, name: &str) -> impl Iterator<Item = &str> {
+    pub(crate) fn lines(&self, name: &str) -> impl Iterator<Item = &str> {
         let lines = self.field(name).unwrap_or_default().lines().map(str::trim_ascii);
         lines.filter(|line| !line.is_empty())
     }
 
     /// Returns the text of each language: the fields `message.fr`, `message.en` for `message`.
     #[must_use]
-    pub fn texts(&self, name: &str) -> BTreeMap<String, String> {
+    pub(crate) fn texts(&self, name: &str) -> BTreeMap<String, String> {
         let languages = self.0.iter().filter_map(|(key, _)| {
             let language = key.strip_prefix(name)?.strip_prefix('.')?;
             Some((language.to_owned(), self.field(key)?.to_owned()))
@@ -133,7 +133,7 @@ impl ActionForm {
 
     /// Returns a time in RFC 3339: the browser's field has no time zone, and the page says UTC.
     #[must_use]
-    pub fn time(&self, name: &str) -> Option<String> {
+    pub(crate) fn time(&self, name: &str) -> Option<String> {
         let entered = self.field(name)?;
         let seconds = if entered.matches(':').count() == 1 { ":00" } else { "" };
         Some(format!("{entered}{seconds}Z"))

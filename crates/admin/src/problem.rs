@@ -136,17 +136,17 @@ pub(crate) struct CheckedFinding {
 
 impl ProblemHistory {
     /// Creates a history without problems.
-    pub fn new(env: &Env, trend: Arc<LoginTrend>) -> Self {
+    pub(crate) fn new(env: &Env, trend: Arc<LoginTrend>) -> Self {
         Self { env: env.clone(), trend, appearances: Mutex::default() }
     }
 
     /// Returns the logins that problems are compared with.
-    pub const fn trend(&self) -> &Arc<LoginTrend> {
+    pub(crate) const fn trend(&self) -> &Arc<LoginTrend> {
         &self.trend
     }
 
     /// Sorts the findings, and adds when each appeared.
-    pub fn to_problems(&self, mut findings: Vec<CheckedFinding>) -> Vec<Problem> {
+    pub(crate) fn to_problems(&self, mut findings: Vec<CheckedFinding>) -> Vec<Problem> {
         findings.sort_by_key(|found| (cause_rank(found.check), Reverse(found.state)));
         let now = self.env.now();
         let mut appearances = self.appearances.lock().unwrap_or_else(PoisonError::into_inner);

@@ -21,7 +21,7 @@ use passerelle_protocol::json::parse_object;
 /// Request body of `POST /admin/clients/{id}/approve`.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct RegistrationApproval {
+pub(crate) struct RegistrationApproval {
     /// The fingerprint of the registration as the operator saw it.
     pub fingerprint: String,
     /// Why, in 5 to 200 characters; the audit log records it.
@@ -31,21 +31,21 @@ pub struct RegistrationApproval {
 /// Request body of `POST /admin/clients/{id}/remove`.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct RegistrationRemoval {
+pub(crate) struct RegistrationRemoval {
     /// Why, in 5 to 200 characters; the audit log records it.
     pub reason: String,
 }
 
 /// Response body of `GET /admin/clients/{id}`.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct ExportedClient {
+pub(crate) struct ExportedClient {
     /// The registration as the file of a service provider.
     pub file: String,
 }
 
 /// Response body of a change without another result.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct RegistrationChange {
+pub(crate) struct RegistrationChange {
     pub changed: bool,
 }
 
@@ -55,7 +55,7 @@ fn find_registrations(admin: &AdminApi) -> Result<&ClientRegistrations, AdminErr
 }
 
 /// The routes below `/admin`.
-pub const ENDPOINTS: &[AdminEndpoint] = &[
+pub(crate) const ENDPOINTS: &[AdminEndpoint] = &[
     AdminEndpoint {
         path: "/clients",
         methods: "GET",

@@ -6,7 +6,7 @@ macro_rules! audit_events {
     ($($name:ident = $text:literal [$($field:ident)*] $($unauthenticated:ident)? $meaning:literal;)*) => {
         $(
             #[doc = $meaning]
-            pub const $name: EventKind = EventKind::Extension(&ExtensionEvent {
+            pub(crate) const $name: EventKind = EventKind::Extension(&ExtensionEvent {
                 name: $text,
                 meaning: $meaning,
                 fields: &[$(stringify!($field)),*],
@@ -15,7 +15,7 @@ macro_rules! audit_events {
         )*
 
         /// Every event.
-        pub const ALL: &[EventKind] = &[$($name),*];
+        pub(crate) const ALL: &[EventKind] = &[$($name),*];
     };
 }
 

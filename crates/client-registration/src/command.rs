@@ -14,7 +14,7 @@ use super::operator::{
 use super::records::RegistrationStatus;
 
 /// The command.
-pub const COMMAND: ExtensionCommand = ExtensionCommand {
+pub(crate) const COMMAND: ExtensionCommand = ExtensionCommand {
     arguments: || {
         let about = "Approve, remove and export dynamically registered service providers, and create initial access tokens";
         let command = clap::Command::new("clients").about(about);

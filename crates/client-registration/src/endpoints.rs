@@ -26,7 +26,10 @@ type RegistrationResponse = Result<HttpResponse, Rejection>;
 ///
 /// # Errors
 /// Returns the rejection to answer with.
-pub async fn register_client(context: RequestContext, body: web::Payload) -> RegistrationResponse {
+pub(crate) async fn register_client(
+    context: RequestContext,
+    body: web::Payload,
+) -> RegistrationResponse {
     let registered = async {
         let registrations = find_registrations(&context)?;
         let token = bearer_token(&context, error_codes::INITIAL_TOKEN_INVALID)?;
@@ -43,7 +46,7 @@ pub async fn register_client(context: RequestContext, body: web::Payload) -> Reg
 ///
 /// # Errors
 /// Returns the rejection to answer with.
-pub async fn read_registration(
+pub(crate) async fn read_registration(
     context: RequestContext,
     client_id: web::Path<String>,
 ) -> RegistrationResponse {
@@ -59,7 +62,7 @@ pub async fn read_registration(
 ///
 /// # Errors
 /// Returns the rejection to answer with.
-pub async fn update_registration(
+pub(crate) async fn update_registration(
     context: RequestContext,
     client_id: web::Path<String>,
     body: web::Payload,
@@ -78,7 +81,7 @@ pub async fn update_registration(
 ///
 /// # Errors
 /// Returns the rejection to answer with.
-pub async fn delete_registration(
+pub(crate) async fn delete_registration(
     context: RequestContext,
     client_id: web::Path<String>,
 ) -> RegistrationResponse {

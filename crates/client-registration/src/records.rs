@@ -20,7 +20,7 @@ use passerelle_store::{
 };
 
 /// A dynamically registered client, or the index of them and of initial access tokens.
-pub const REGISTRATION: &RecordKind =
+pub(crate) const REGISTRATION: &RecordKind =
     &RecordKind::new("registration", b'n', "registrations", 32 << 10);
 /// Lifetime of a record: longer than a registration can be unused after its record was renewed.
 pub(super) const RECORD_LIFETIME: Duration = days(600);

@@ -12,7 +12,7 @@ use passerelle_settings::{ConfiguredTable, FileCheck, KindTable, TableKind};
 /// Dynamic client registration (RFC 7591, RFC 7592). The table turns it on.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct ClientRegistrationConfig {
+pub(crate) struct ClientRegistrationConfig {
     /// Registrations without an initial access token: `refused`, `approval` (each waits for an
     /// operator), or `immediate`, for a sandbox on the standard platform only.
     pub open: OpenRegistration,
@@ -59,7 +59,7 @@ impl Default for ClientRegistrationConfig {
 
 impl ClientRegistrationConfig {
     /// Returns the rules of registered clients on this platform.
-    pub fn rules_on(&self, platform: Platform) -> ProtocolRules {
+    pub(crate) fn rules_on(&self, platform: Platform) -> ProtocolRules {
         self.rules.unwrap_or(match platform {
             Platform::Standard => ProtocolRules::Openid,
             Platform::High => ProtocolRules::Federation,
@@ -70,7 +70,7 @@ impl ClientRegistrationConfig {
 /// What happens to a registration without an initial access token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum OpenRegistration {
+pub(crate) enum OpenRegistration {
     /// It is rejected.
     #[default]
     Refused,
@@ -81,7 +81,7 @@ pub enum OpenRegistration {
 }
 
 /// The table `[client_registration]`.
-pub const TABLE: SettingsTable = SettingsTable {
+pub(crate) const TABLE: SettingsTable = SettingsTable {
     kind: TableKind {
         name: "client_registration",
         summary: "Dynamic client registration (docs/client-registration.md). Default: off.",

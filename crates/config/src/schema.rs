@@ -15,7 +15,7 @@ use passerelle_settings::schema_node::{self, schema_for};
 use passerelle_web::theme::ThemeFile;
 
 /// Returns the schema of the settings file, with the tables of these kinds.
-pub fn settings_schema(kinds: Kinds) -> Value {
+pub(crate) fn settings_schema(kinds: Kinds) -> Value {
     let mut generator = schema_node::generator();
     let mut schema = generator.root_schema_for::<Settings>().to_value();
     for SettingsTable { kind, .. } in kinds.extension_tables() {
@@ -81,6 +81,6 @@ pub fn write_schemas(folder: &Path, kinds: Kinds) -> std::io::Result<()> {
 }
 
 /// Formats a schema as a file: indented, with a final newline.
-pub fn render_schema(schema: &Value) -> String {
+pub(crate) fn render_schema(schema: &Value) -> String {
     format!("{schema:#}\n")
 }

@@ -27,7 +27,7 @@ pub struct MeasuredSkew {
 
 /// Skew of an identity provider's clock.
 #[derive(Default)]
-pub struct ClockSkew(Mutex<Measurements>);
+pub(crate) struct ClockSkew(Mutex<Measurements>);
 
 #[derive(Clone, Copy, Default)]
 struct Measurements {
@@ -42,7 +42,7 @@ struct Measurements {
 
 impl ClockSkew {
     /// Returns the skew; `None` before the first measurement.
-    pub fn measured(&self) -> Option<MeasuredSkew> {
+    pub(crate) fn measured(&self) -> Option<MeasuredSkew> {
         let measured = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let stated = measured.by_token.or(measured.by_date);
         let stated = stated.map(|seconds| MeasuredSkew { seconds, certificate_limit: None });
@@ -50,7 +50,7 @@ impl ClockSkew {
     }
 
     /// Records the skew that a failed call shows, if TLS refused a certificate for its time.
-    pub fn record_failure(&self, error: &EgressError) {
+    pub(crate) fn record_failure(&self, error: &EgressError) {
         let EgressError::CertificateTime { limit, now, .. } = error else { return };
         let seconds = |at: u64| i64::try_from(at).unwrap_or(i64::MAX);
         self.0.lock().unwrap_or_else(PoisonError::into_inner).refused_certificate =
@@ -62,7 +62,12 @@ impl ClockSkew {
 
     /// Records the skew that the `Date` of a response shows (RFC 9110 §6.6.1). `sent_at` and
     /// `received_at` are by the hub's clock.
-    pub fn record_date(&self, headers: &HeaderMap, sent_at: Timestamp, received_at: Timestamp) {
+    pub(crate) fn record_date(
+        &self,
+        headers: &HeaderMap,
+        sent_at: Timestamp,
+        received_at: Timestamp,
+    ) {
         let Some(ahead) = millis_ahead(headers, sent_at, received_at) else { return };
         let seconds = ahead / 1000;
         let mut measured = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -74,7 +79,7 @@ impl ClockSkew {
     }
 
     /// Records the skew that the `iat` of a token shows which was issued just now.
-    pub fn record_issued_at(&self, issued_at: Timestamp, now: Timestamp) {
+    pub(crate) fn record_issued_at(&self, issued_at: Timestamp, now: Timestamp) {
         let seconds = |at: Timestamp| i64::try_from(at.seconds()).unwrap_or(i64::MAX);
         let skew = seconds(issued_at).saturating_sub(seconds(now));
         self.0.lock().unwrap_or_else(PoisonError::into_inner).by_token = Some(skew);
@@ -83,7 +88,7 @@ impl ClockSkew {
 
 /// Returns by how many milliseconds the clock of the server was ahead; `None` without a readable
 /// `Date`.
-pub fn millis_ahead(
+pub(crate) fn millis_ahead(
     headers: &HeaderMap,
     sent_at: Timestamp,
     received_at: Timestamp,

@@ -18,10 +18,10 @@ use passerelle_protocol::env::Env;
 use passerelle_protocol::ids::Secret;
 
 /// Header of a proof (RFC 9449 §4.1).
-pub const DPOP: HeaderName = HeaderName::from_static("dpop");
+pub(crate) const DPOP: HeaderName = HeaderName::from_static("dpop");
 const DPOP_NONCE: HeaderName = HeaderName::from_static("dpop-nonce");
 /// Error of a server that asks for its nonce (RFC 9449 §8).
-pub const USE_DPOP_NONCE: &str = "use_dpop_nonce";
+pub(crate) const USE_DPOP_NONCE: &str = "use_dpop_nonce";
 /// Maximum length of a nonce that is sent back.
 const MAX_NONCE_CHARS: usize = 1024;
 /// Maximum number of origins whose nonce is remembered; an identity provider has one to three.

@@ -23,7 +23,7 @@ use passerelle_protocol::ids::{ConnectorId, Secret};
 use passerelle_telemetry::Metrics;
 
 /// Connector whose claims are mapped.
-pub struct MappedConnector {
+pub(crate) struct MappedConnector {
     id: ConnectorId,
     connector: Arc<dyn Connector>,
     mapping: Mapping,
@@ -32,7 +32,7 @@ pub struct MappedConnector {
 }
 
 /// Returns the connector with its claims mapped, or the connector itself if the mapping is empty.
-pub fn with_mapping(
+pub(crate) fn with_mapping(
     id: ConnectorId,
     connector: Arc<dyn Connector>,
     mapping: Mapping,

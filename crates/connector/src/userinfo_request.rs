@@ -13,7 +13,7 @@ use passerelle_protocol::ids::Secret;
 use passerelle_telemetry::trace;
 
 /// A userinfo request.
-pub struct UserinfoRequest<'a> {
+pub(crate) struct UserinfoRequest<'a> {
     pub method: http::Method,
     pub endpoint: &'a Url,
     /// Media types of the response.
@@ -28,7 +28,7 @@ impl UserinfoRequest<'_> {
     ///
     /// # Errors
     /// Returns an error if the call fails, or the status is not 200.
-    pub async fn fetch(&self, http: &SafeHttpClient) -> Result<Vec<u8>, ConnectorError> {
+    pub(crate) async fn fetch(&self, http: &SafeHttpClient) -> Result<Vec<u8>, ConnectorError> {
         let response = trace::start_span("idp userinfo").run(self.send(http)).await?;
         match response.status().as_u16() {
             200 => Ok(response.into_body()),

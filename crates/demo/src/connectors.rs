@@ -1,7 +1,7 @@
 //! Writes the connector files of the demo's hubs, and the look of its identity providers.
 
 /// Person of the sandbox, who also has a document in the demo wallet.
-pub use passerelle_connector::persona::Persona as DemoPerson;
+pub(crate) use passerelle_connector::persona::Persona as DemoPerson;
 use passerelle_jose::decrypt::JweAlgorithms;
 use passerelle_protocol::acr::Platform;
 use passerelle_protocol::alg::{ContentEncryption, EncryptionAlg};
@@ -9,7 +9,7 @@ use passerelle_protocol::alg::{ContentEncryption, EncryptionAlg};
 use super::localized_names::{self, LocalizedName};
 
 /// Identity provider of the demo: connector id, names and look.
-pub struct IdentityProvider {
+pub(crate) struct IdentityProvider {
     pub id: &'static str,
     name: LocalizedName,
     look: Option<Look>,
@@ -24,7 +24,7 @@ struct Look {
 }
 
 /// Sandbox identity providers of each platform.
-pub const IDENTITY_PROVIDERS: [IdentityProvider; 2] = [
+pub(crate) const IDENTITY_PROVIDERS: [IdentityProvider; 2] = [
     IdentityProvider {
         id: "amandier",
         name: localized_names::AMANDIER,
@@ -46,7 +46,7 @@ pub const IDENTITY_PROVIDERS: [IdentityProvider; 2] = [
 ];
 
 /// Example of an identity provider that can't be reached, at the standard hub.
-pub const UNREACHABLE: IdentityProvider =
+pub(crate) const UNREACHABLE: IdentityProvider =
     IdentityProvider { id: "donjon", name: localized_names::DONJON, look: None };
 
 /// Address of [`UNREACHABLE`]: connections to port 1 are refused at once.
@@ -70,17 +70,17 @@ message = {message}
 const UNREACHABLE_COMMENT: &str = "# Nothing listens at this address, to show how the hub treats that (docs/identity-provider-health.md).";
 
 /// Scopes of the demo's service provider and of the hub at its identity providers.
-pub const SCOPES: &str = "openid given_name family_name birthdate gender birthplace birthcountry email preferred_username";
+pub(crate) const SCOPES: &str = "openid given_name family_name birthdate gender birthplace birthcountry email preferred_username";
 
 /// Encryption of tokens on the high platform.
-pub const RESPONSE_ENCRYPTION: JweAlgorithms =
+pub(crate) const RESPONSE_ENCRYPTION: JweAlgorithms =
     JweAlgorithms { alg: EncryptionAlg::EcdhEs, enc: ContentEncryption::A256GCM };
 
 /// File of a configuration folder: path and text.
-pub type NamedFile = (String, String);
+pub(crate) type NamedFile = (String, String);
 
 /// Returns the files of the examples at the standard hub: one blocked, one that can't be reached.
-pub fn example_connector_files() -> Vec<NamedFile> {
+pub(crate) fn example_connector_files() -> Vec<NamedFile> {
     let mut files = UNREACHABLE.connector_files(Platform::Standard, UNREACHABLE_ADDRESS);
     for (_, text) in &mut files {
         text.insert_str(0, UNREACHABLE_COMMENT);
@@ -94,17 +94,17 @@ pub fn example_connector_files() -> Vec<NamedFile> {
 
 impl IdentityProvider {
     /// Returns the environment variable with the hub's secret at this identity provider.
-    pub fn secret_variable(&self) -> String {
+    pub(crate) fn secret_variable(&self) -> String {
         format!("CONNECTOR_{}__CLIENT_SECRET", self.id.to_ascii_uppercase())
     }
 
     /// Returns the `name` line of a file.
-    pub fn name_line(&self) -> String {
+    pub(crate) fn name_line(&self) -> String {
         format!("name = {}\n", self.name.to_toml())
     }
 
     /// Returns the files that connect a hub to this identity provider at `address`.
-    pub fn connector_files(&self, platform: Platform, address: &str) -> Vec<NamedFile> {
+    pub(crate) fn connector_files(&self, platform: Platform, address: &str) -> Vec<NamedFile> {
         let id = self.id;
         let (levels, encryption) = match platform {
             Platform::Standard => (levels_by_name(&["eidas1"]), String::new()),
@@ -141,7 +141,7 @@ internal_hosts = ["localhost"]
     }
 
     /// Returns the theme of its own pages, with the logo.
-    pub fn theme_files(&self) -> Vec<NamedFile> {
+    pub(crate) fn theme_files(&self) -> Vec<NamedFile> {
         let Some(look) = &self.look else { return Vec::new() };
         let accent = |scheme: &str, (background, text): (&str, &str)| {
             format!("[accent.{scheme}]\nbackground = \"{background}\"\ntext = \"{text}\"\n")
@@ -155,16 +155,16 @@ internal_hosts = ["localhost"]
 }
 
 /// Theme file in the folder of an identity provider.
-pub const THEME: &str = "theme.toml";
+pub(crate) const THEME: &str = "theme.toml";
 
 /// Returns true if this program has the kind of [`wallet_file`], which is a Cargo feature.
-pub const fn has_wallets() -> bool {
+pub(crate) const fn has_wallets() -> bool {
     cfg!(feature = "openid4vp")
 }
 
 /// Returns the file that connects a hub to the demo wallet at `address`. Its certificates stand in
 /// the folder `wallet`.
-pub fn wallet_file(platform: Platform, address: &str) -> String {
+pub(crate) fn wallet_file(platform: Platform, address: &str) -> String {
     let lowest = match platform {
         Platform::Standard => "eidas1",
         Platform::High => "eidas2",
@@ -208,7 +208,7 @@ optional_claims = ["/place_of_birth/locality"]
 "#;
 
 /// Returns the `levels` line of a connector, for levels in ascending order.
-pub fn levels(names: &[&str]) -> String {
+pub(crate) fn levels(names: &[&str]) -> String {
     let (lowest, highest) = (names.first().unwrap_or(&""), names.last().unwrap_or(&""));
     format!("levels = {{ lowest = \"{lowest}\", highest = \"{highest}\" }}")
 }
@@ -220,7 +220,7 @@ fn levels_by_name(names: &[&str]) -> String {
 }
 
 /// Returns the lines that register [`RESPONSE_ENCRYPTION`].
-pub fn encryption_lines() -> String {
+pub(crate) fn encryption_lines() -> String {
     let JweAlgorithms { alg, enc } = RESPONSE_ENCRYPTION;
     let line = |token, what, value| format!("{token}_encrypted_response_{what} = \"{value}\"\n");
     ["id_token", "userinfo"]
@@ -229,6 +229,6 @@ pub fn encryption_lines() -> String {
 }
 
 /// Returns space-separated scopes as the items of a TOML list.
-pub fn quoted(scopes: &str) -> String {
+pub(crate) fn quoted(scopes: &str) -> String {
     scopes.split(' ').map(|scope| format!("\"{scope}\"")).collect::<Vec<_>>().join(", ")
 }

@@ -14,11 +14,11 @@ use super::service_provider::op_client::{OpClient, OpClientError};
 use passerelle_protocol::ids::Secret;
 
 /// Path of the API.
-pub const RECORD_PATH: &str = "/record";
+pub(crate) const RECORD_PATH: &str = "/record";
 
 /// Registration of the data provider at one hub.
 #[derive(Clone)]
-pub struct DataProviderRegistration {
+pub(crate) struct DataProviderRegistration {
     /// The hub's issuer, as in its discovery document.
     pub issuer: String,
     pub client_id: String,
@@ -26,7 +26,7 @@ pub struct DataProviderRegistration {
 }
 
 /// Data provider of the demo.
-pub struct DemoDataProvider {
+pub(crate) struct DemoDataProvider {
     registration: DataProviderRegistration,
     client: OpClient,
 }
@@ -36,7 +36,7 @@ impl DemoDataProvider {
     ///
     /// # Errors
     /// Returns an error if the HTTP client can't be built.
-    pub fn new(registration: DataProviderRegistration) -> Result<Self, reqwest::Error> {
+    pub(crate) fn new(registration: DataProviderRegistration) -> Result<Self, reqwest::Error> {
         Ok(Self { registration, client: OpClient::new()? })
     }
 
@@ -45,7 +45,7 @@ impl DemoDataProvider {
     ///
     /// # Errors
     /// Returns an error if the listener can't be used.
-    pub fn start(self, listener: TcpListener) -> std::io::Result<Server> {
+    pub(crate) fn start(self, listener: TcpListener) -> std::io::Result<Server> {
         let this = web::Data::new(self);
         let app = move || {
             App::new()

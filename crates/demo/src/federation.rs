@@ -46,7 +46,7 @@ const CONSENT_CLIENT: &str = "demo-consent";
 const SINGLE_PAGE_APPLICATION: &str = include_str!("single_page_application.toml");
 
 /// Origins of one platform.
-pub struct PlatformOrigins {
+pub(crate) struct PlatformOrigins {
     pub hub: String,
     /// Private listener of the hub.
     pub private: String,
@@ -56,7 +56,7 @@ pub struct PlatformOrigins {
 }
 
 /// Origins and secrets of one platform: a hub, its data provider, and its identity providers.
-pub struct DemoPlatform {
+pub(crate) struct DemoPlatform {
     pub platform: Platform,
     pub origins: PlatformOrigins,
     /// Further files of the hub: those of the demo wallet.
@@ -97,11 +97,11 @@ impl Secrets {
 }
 
 /// File of the administration token, in the hub's folder.
-pub const ADMIN_TOKEN: &str = "admin.token";
+pub(crate) const ADMIN_TOKEN: &str = "admin.token";
 
 impl DemoPlatform {
     /// Creates a platform with new secrets.
-    pub fn new(platform: Platform, origins: PlatformOrigins, env: &Env) -> Self {
+    pub(crate) fn new(platform: Platform, origins: PlatformOrigins, env: &Env) -> Self {
         let fresh = || generate_secret(env);
         let secrets = Secrets {
             service_provider: fresh(),
@@ -130,7 +130,7 @@ impl DemoPlatform {
     ///
     /// # Errors
     /// Returns an error if a file can't be written.
-    pub fn hub_files(
+    pub(crate) fn hub_files(
         &self,
         private: SocketAddr,
         service_provider: &str,
@@ -231,7 +231,7 @@ secrets = [{{ env = "SERVICE_PROVIDER_DEMO_SERVICE__CLIENT_SECRET" }}]
     ///
     /// # Errors
     /// Returns an error if a file can't be written.
-    pub fn identity_provider_files(
+    pub(crate) fn identity_provider_files(
         &self,
         provider: &IdentityProvider,
         address: &str,
@@ -296,7 +296,7 @@ insecure_http = true
     }
 
     /// Returns the registration of the data provider at this hub.
-    pub fn data_registration(&self) -> DataProviderRegistration {
+    pub(crate) fn data_registration(&self) -> DataProviderRegistration {
         DataProviderRegistration {
             issuer: format!("{}/api/v2", self.origins.hub),
             client_id: format!("demo-data{}", self.platform_names().1),
@@ -336,7 +336,7 @@ insecure_http = true
 }
 
 /// Returns the settings of the service provider.
-pub fn service_provider_settings(
+pub(crate) fn service_provider_settings(
     address: &str,
     keys: Arc<RelyingPartyKeys>,
     standard: &DemoPlatform,

@@ -10,7 +10,7 @@ use passerelle_protocol::atomic_file::write_private_file;
 use passerelle_settings::Environment;
 
 /// Configuration folder, removed when dropped. Its secrets are in the environment.
-pub struct DemoFiles {
+pub(crate) struct DemoFiles {
     folder: TempDir,
     environment: Environment,
 }
@@ -20,7 +20,7 @@ impl DemoFiles {
     ///
     /// # Errors
     /// Returns an error if a file can't be written.
-    pub fn write<P: AsRef<Path>>(
+    pub(crate) fn write<P: AsRef<Path>>(
         files: impl IntoIterator<Item = (P, String)>,
         environment: Environment,
     ) -> Result<Self, DemoStartError> {
@@ -32,7 +32,7 @@ impl DemoFiles {
     }
 
     /// Returns the folder.
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.folder.path()
     }
 
@@ -40,7 +40,7 @@ impl DemoFiles {
     ///
     /// # Errors
     /// Returns an error if the files are invalid.
-    pub fn load(&self) -> Result<LoadedConfig, DemoStartError> {
+    pub(crate) fn load(&self) -> Result<LoadedConfig, DemoStartError> {
         passerelle_server::load_config(self.folder.path(), &self.environment)
             .map_err(DemoStartError::Configuration)
     }

@@ -1,20 +1,20 @@
 //! The names of the demo in the ten languages of the pages.
 
 /// A text in the languages `ar`, `de`, `en`, `es`, `fr`, `it`, `nl`, `pl`, `pt` and `ro`.
-pub struct LocalizedName([&'static str; 10]);
+pub(crate) struct LocalizedName([&'static str; 10]);
 
 const LANGUAGES: [&str; 10] = ["ar", "de", "en", "es", "fr", "it", "nl", "pl", "pt", "ro"];
 
 impl LocalizedName {
     /// Returns the table for a file: `{ ar = "…", … }`.
-    pub fn to_toml(&self) -> String {
+    pub(crate) fn to_toml(&self) -> String {
         let entries = LANGUAGES.iter().zip(self.0);
         let entries = entries.map(|(language, text)| format!("{language} = \"{text}\""));
         format!("{{ {} }}", entries.collect::<Vec<_>>().join(", "))
     }
 }
 
-pub const AMANDIER: LocalizedName = LocalizedName([
+pub(crate) const AMANDIER: LocalizedName = LocalizedName([
     "حساب Amandier",
     "Amandier-Konto",
     "Amandier account",
@@ -27,7 +27,7 @@ pub const AMANDIER: LocalizedName = LocalizedName([
     "Cont Amandier",
 ]);
 
-pub const BELVEDERE: LocalizedName = LocalizedName([
+pub(crate) const BELVEDERE: LocalizedName = LocalizedName([
     "هوية Belvedere",
     "Belvedere-Identität",
     "Belvedere identity",
@@ -40,7 +40,7 @@ pub const BELVEDERE: LocalizedName = LocalizedName([
     "Identitate Belvedere",
 ]);
 
-pub const DONJON: LocalizedName = LocalizedName([
+pub(crate) const DONJON: LocalizedName = LocalizedName([
     "هوية Donjon",
     "Donjon-Identität",
     "Donjon identity",
@@ -53,7 +53,7 @@ pub const DONJON: LocalizedName = LocalizedName([
     "Identitate Donjon",
 ]);
 
-pub const CASSIS: LocalizedName = LocalizedName([
+pub(crate) const CASSIS: LocalizedName = LocalizedName([
     "حساب Cassis",
     "Cassis-Konto",
     "Cassis account",
@@ -66,7 +66,7 @@ pub const CASSIS: LocalizedName = LocalizedName([
     "Cont Cassis",
 ]);
 
-pub const CASSIS_BLOCK: LocalizedName = LocalizedName([
+pub(crate) const CASSIS_BLOCK: LocalizedName = LocalizedName([
     "مغلق للصيانة حتى إشعار آخر.",
     "Wegen Wartung bis auf Weiteres geschlossen.",
     "Closed for maintenance until further notice.",
@@ -79,7 +79,7 @@ pub const CASSIS_BLOCK: LocalizedName = LocalizedName([
     "Închis pentru întreținere până la o nouă înștiințare.",
 ]);
 
-pub const WALLET: LocalizedName = LocalizedName([
+pub(crate) const WALLET: LocalizedName = LocalizedName([
     "محفظة تجريبية",
     "Demo-Wallet",
     "Demo wallet",
@@ -92,7 +92,7 @@ pub const WALLET: LocalizedName = LocalizedName([
     "Portofel demonstrativ",
 ]);
 
-pub const SERVICE: LocalizedName = LocalizedName([
+pub(crate) const SERVICE: LocalizedName = LocalizedName([
     "الخدمة التجريبية",
     "Der Demodienst",
     "The demo service",
@@ -105,7 +105,7 @@ pub const SERVICE: LocalizedName = LocalizedName([
     "Serviciul demonstrativ",
 ]);
 
-pub const CONSENT_SERVICE: LocalizedName = LocalizedName([
+pub(crate) const CONSENT_SERVICE: LocalizedName = LocalizedName([
     "الخدمة التجريبية مع الموافقة",
     "Der Demodienst mit Zustimmung",
     "The demo service with consent",
@@ -118,7 +118,7 @@ pub const CONSENT_SERVICE: LocalizedName = LocalizedName([
     "Serviciul demonstrativ cu acord",
 ]);
 
-pub const HUB: LocalizedName = LocalizedName([
+pub(crate) const HUB: LocalizedName = LocalizedName([
     "منصة الدخول التجريبية",
     "Der Demo-Hub",
     "The demo hub",
@@ -131,7 +131,7 @@ pub const HUB: LocalizedName = LocalizedName([
     "Hubul demonstrativ",
 ]);
 
-pub const DATA: LocalizedName = LocalizedName([
+pub(crate) const DATA: LocalizedName = LocalizedName([
     "البيانات التجريبية",
     "Die Demodaten",
     "The demo data",
@@ -144,7 +144,7 @@ pub const DATA: LocalizedName = LocalizedName([
     "Datele demonstrative",
 ]);
 
-pub const SINGLE_PAGE_APPLICATION: LocalizedName = LocalizedName([
+pub(crate) const SINGLE_PAGE_APPLICATION: LocalizedName = LocalizedName([
     "تطبيقي ذو الصفحة الواحدة",
     "Meine Single-Page-Anwendung",
     "My single-page application",
@@ -157,7 +157,7 @@ pub const SINGLE_PAGE_APPLICATION: LocalizedName = LocalizedName([
     "Aplicația mea de o pagină",
 ]);
 
-pub const APPLICATION: LocalizedName = LocalizedName([
+pub(crate) const APPLICATION: LocalizedName = LocalizedName([
     "تطبيقي",
     "Meine Anwendung",
     "My application",

@@ -15,7 +15,7 @@ use actix_web::http::StatusCode;
 use actix_web::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY};
 use actix_web::{App, HttpRequest, HttpResponse, HttpServer, web};
 
-pub use self::credentials::IssuerSetupError;
+pub(crate) use self::credentials::IssuerSetupError;
 use self::credentials::{DemoIssuer, HubCertificate};
 use self::presentation::{PresentationParams, RequestClient, ValidRequest};
 use super::connectors::{self, DemoPerson, NamedFile};
@@ -32,7 +32,7 @@ const REQUEST_LIFETIME: Duration = Duration::from_secs(10 * 60);
 const CAPACITY: usize = 1000;
 
 /// Wallet of the demo.
-pub struct DemoWallet {
+pub(crate) struct DemoWallet {
     issuer: DemoIssuer,
     persons: Vec<DemoPerson>,
     client: RequestClient,
@@ -49,7 +49,11 @@ impl DemoWallet {
     ///
     /// # Errors
     /// Returns an error if OpenSSL or TLS is not available.
-    pub fn new(hubs: Vec<String>, theme: PageTheme, env: Env) -> Result<Self, IssuerSetupError> {
+    pub(crate) fn new(
+        hubs: Vec<String>,
+        theme: PageTheme,
+        env: Env,
+    ) -> Result<Self, IssuerSetupError> {
         Ok(Self {
             issuer: DemoIssuer::new(&env)?,
             persons: DemoPerson::built_in(),
@@ -65,7 +69,7 @@ impl DemoWallet {
     ///
     /// # Errors
     /// Returns an error if OpenSSL can't make a certificate for the hub.
-    pub fn hub_files(
+    pub(crate) fn hub_files(
         &self,
         platform: Platform,
         address: &str,
@@ -84,7 +88,7 @@ impl DemoWallet {
     ///
     /// # Errors
     /// Returns an error if the listener can't be used.
-    pub fn start(self, listener: TcpListener) -> std::io::Result<Server> {
+    pub(crate) fn start(self, listener: TcpListener) -> std::io::Result<Server> {
         let this = web::Data::new(self);
         let app = move || {
             App::new()

@@ -32,14 +32,14 @@ pub fn check_url(
 }
 
 /// Addresses that a client may call.
-pub struct AddressRules {
+pub(crate) struct AddressRules {
     pub schemes: AllowedSchemes,
     internal_hosts: Vec<String>,
 }
 
 impl AddressRules {
     /// Returns rules with these internal hosts, which may be loopback, link-local or private.
-    pub fn new(schemes: AllowedSchemes, internal_hosts: &[String]) -> Self {
+    pub(crate) fn new(schemes: AllowedSchemes, internal_hosts: &[String]) -> Self {
         Self { schemes, internal_hosts: internal_hosts.to_vec() }
     }
 
@@ -47,7 +47,7 @@ impl AddressRules {
     ///
     /// # Errors
     /// `AddressForbidden` with the reason.
-    pub fn check_url(&self, url: &Url) -> Result<(), EgressError> {
+    pub(crate) fn check_url(&self, url: &Url) -> Result<(), EgressError> {
         let host = url.host_str().unwrap_or_default();
         let reject = |why: &str| Err(EgressError::AddressForbidden(format!("{host}: {why}")));
         match url.scheme() {
@@ -76,7 +76,7 @@ impl AddressRules {
 
 /// Returns whether `host` is one of `internal_hosts`, in any case, with or without the brackets of
 /// an IPv6 address.
-pub fn is_internal(internal_hosts: &[String], host: &str) -> bool {
+pub(crate) fn is_internal(internal_hosts: &[String], host: &str) -> bool {
     let host = without_brackets(host);
     internal_hosts.iter().any(|internal| without_brackets(internal).eq_ignore_ascii_case(host))
 }
@@ -86,7 +86,7 @@ fn without_brackets(host: &str) -> &str {
 }
 
 /// Returns the IP address that stands in place of a name.
-pub const fn literal_ip<S>(host: &Host<S>) -> Option<IpAddr> {
+pub(crate) const fn literal_ip<S>(host: &Host<S>) -> Option<IpAddr> {
     match host {
         Host::Domain(_) => None,
         Host::Ipv4(ip) => Some(IpAddr::V4(*ip)),
@@ -95,18 +95,18 @@ pub const fn literal_ip<S>(host: &Host<S>) -> Option<IpAddr> {
 }
 
 /// Reason why an address may not be called.
-pub const FORBIDDEN_ADDRESS: &str = "a loopback, link-local, private or reserved address; to allow it, add the host to internal_hosts";
+pub(crate) const FORBIDDEN_ADDRESS: &str = "a loopback, link-local, private or reserved address; to allow it, add the host to internal_hosts";
 
 /// Resolves a name to the addresses that may be called. The connection goes to one of them without
 /// a second lookup, which stops DNS rebinding.
-pub struct PublicAddressResolver {
+pub(crate) struct PublicAddressResolver {
     rules: Arc<AddressRules>,
     resolver: Arc<DnsResolver>,
 }
 
 impl PublicAddressResolver {
     /// Returns a resolver for a client with these rules.
-    pub fn new(rules: &Arc<AddressRules>) -> Self {
+    pub(crate) fn new(rules: &Arc<AddressRules>) -> Self {
         Self { rules: Arc::clone(rules), resolver: Arc::default() }
     }
 }
@@ -114,7 +114,7 @@ impl PublicAddressResolver {
 /// Error returned when a name has only addresses that may not be called.
 #[derive(thiserror::Error, Debug)]
 #[error("{0}: {FORBIDDEN_ADDRESS}")]
-pub struct ForbiddenAddressError(String);
+pub(crate) struct ForbiddenAddressError(String);
 
 impl Resolve for PublicAddressResolver {
     fn resolve(&self, name: Name) -> Resolving {

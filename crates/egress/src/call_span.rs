@@ -10,11 +10,11 @@ use super::error::EgressError;
 use passerelle_telemetry::trace::{self, Span};
 
 /// Span of one outgoing call.
-pub struct CallSpan(Span);
+pub(crate) struct CallSpan(Span);
 
 impl CallSpan {
     /// Starts the span of `request`.
-    pub fn start(request: &Request) -> Self {
+    pub(crate) fn start(request: &Request) -> Self {
         let method = if request.method() == http::Method::POST { "POST" } else { "GET" };
         let mut span = trace::start_call(method);
         span.set_server(
@@ -26,7 +26,7 @@ impl CallSpan {
     }
 
     /// Returns the request with a `traceparent` header, if the called party may see the trace.
-    pub fn with_traceparent(&self, mut request: Request) -> Request {
+    pub(crate) fn with_traceparent(&self, mut request: Request) -> Request {
         if let Some(value) = self.0.traceparent().and_then(|text| HeaderValue::from_str(&text).ok())
         {
             request.headers_mut().insert("traceparent", value);
@@ -35,7 +35,7 @@ impl CallSpan {
     }
 
     /// Records the status or the error of the call.
-    pub fn record_outcome(&mut self, outcome: Result<StatusCode, &EgressError>) {
+    pub(crate) fn record_outcome(&mut self, outcome: Result<StatusCode, &EgressError>) {
         match outcome {
             Ok(status) => self.0.set_status(status.as_u16()),
             Err(error) => self.0.fail_with(match error {

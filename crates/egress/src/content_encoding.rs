@@ -9,7 +9,7 @@ use http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
 
 /// Why a body can't be decoded.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum DecodeError {
+pub(crate) enum DecodeError {
     /// A coding that the hub does not decode.
     Unknown(String),
     Malformed,
@@ -22,7 +22,7 @@ pub enum DecodeError {
 ///
 /// # Errors
 /// The first coding that can't be decoded.
-pub fn decode_body(
+pub(crate) fn decode_body(
     headers: &mut HeaderMap,
     mut body: Vec<u8>,
     limit: usize,

@@ -18,7 +18,7 @@ const MAX_TRACKED_NAMES: usize = 1024;
 
 /// DNS resolver with a limit of concurrent lookups per name.
 #[derive(Default, Debug)]
-pub struct DnsResolver(Mutex<BTreeMap<String, Arc<Semaphore>>>);
+pub(crate) struct DnsResolver(Mutex<BTreeMap<String, Arc<Semaphore>>>);
 
 impl DnsResolver {
     /// Returns the addresses of a name, in the order of the system's resolver. Waits for a permit
@@ -26,7 +26,7 @@ impl DnsResolver {
     ///
     /// # Errors
     /// Returns the resolver's error if the name has no address.
-    pub async fn resolve(&self, host: &str) -> io::Result<Vec<SocketAddr>> {
+    pub(crate) async fn resolve(&self, host: &str) -> io::Result<Vec<SocketAddr>> {
         let permit = self.permits(host).acquire_owned().await.map_err(io::Error::other)?;
         let name = host.to_owned();
         // A separate task continues when the caller times out, so the permit is held as long as the
@@ -55,7 +55,7 @@ impl DnsResolver {
 #[cfg(test)]
 impl DnsResolver {
     /// Takes all permits of a name, as if its lookups hung.
-    pub async fn all_permits(&self, host: &str) -> tokio::sync::OwnedSemaphorePermit {
+    pub(crate) async fn all_permits(&self, host: &str) -> tokio::sync::OwnedSemaphorePermit {
         self.permits(host)
             .acquire_many_owned(u32::try_from(MAX_LOOKUPS_PER_NAME).unwrap())
             .await

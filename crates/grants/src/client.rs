@@ -92,7 +92,7 @@ impl ClientAuthenticator {
     /// unknown id, an inactive client, another method than the registered one, and a wrong secret
     /// or signature; a 401 that names the defect of an assertion whose signature is valid; a 503
     /// when the hub can't decide; `TooManyFailures` instead of a 401 over the limit.
-    pub async fn authenticate(
+    pub(crate) async fn authenticate(
         &self,
         offered: &Credentials,
     ) -> Result<Arc<ServiceProvider>, GrantError> {
@@ -178,7 +178,7 @@ impl ClientAuthenticator {
     ///
     /// # Errors
     /// The exceeded limit.
-    pub fn count_inactive(&self, data_provider: &ClientId) -> Result<(), RateLimitError> {
+    pub(crate) fn count_inactive(&self, data_provider: &ClientId) -> Result<(), RateLimitError> {
         self.failures.count_inactive(data_provider)
     }
 
@@ -186,7 +186,7 @@ impl ClientAuthenticator {
     ///
     /// # Errors
     /// A 401 that reads the same for every failure (R183); `TooManyFailures` over the limit.
-    pub fn authenticate_data_provider(
+    pub(crate) fn authenticate_data_provider(
         &self,
         request: &IntrospectionRequest,
     ) -> Result<Arc<DataProvider>, GrantError> {

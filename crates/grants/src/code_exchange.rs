@@ -34,7 +34,7 @@ impl CodeExchange {
     /// `ClientKeysMissing` and `KeyDeviceUnavailable`, before the code is touched (the last also
     /// afterwards, if the device fails just then); an `invalid_grant` code for every defect of the
     /// code, which is consumed; the hub's own failures.
-    pub async fn redeem(
+    pub(crate) async fn redeem(
         &self,
         client: &ServiceProvider,
         grant: &AuthorizationCodeGrant,

@@ -56,7 +56,7 @@ pub(super) struct IdTokenRecord {
 
 /// An access token: the claims that the user saw, for one service provider.
 #[derive(Clone, Serialize, Deserialize)]
-pub struct TokenRecord {
+pub(crate) struct TokenRecord {
     pub client_id: ClientId,
     pub subject: Subject,
     pub scopes: Vec<Scope>,

@@ -57,7 +57,7 @@ impl RequestObjects {
     ///
     /// # Errors
     /// The code of the first check that fails; nothing is recorded.
-    pub async fn validate(
+    pub(crate) async fn validate(
         &self,
         client: &ServiceProvider,
         object: &str,
@@ -97,7 +97,7 @@ impl RequestObjects {
     ///
     /// # Errors
     /// `Used` with the login that used it before; otherwise the error of the store.
-    pub async fn mark_used(
+    pub(crate) async fn mark_used(
         &self,
         client_id: &ClientId,
         used: &UsedJti,
@@ -117,7 +117,7 @@ impl RequestObjects {
     ///
     /// # Errors
     /// As [`Self::mark_used`].
-    pub async fn check_unused(&self, used: &UsedJti) -> Result<(), ParameterSourceError> {
+    pub(crate) async fn check_unused(&self, used: &UsedJti) -> Result<(), ParameterSourceError> {
         match self.used_jtis.find(used, self.core.env.now()).await? {
             None => Ok(()),
             Some(login) => {

@@ -28,7 +28,7 @@ pub(super) enum ProvenSender {
 
 impl ProvenSender {
     /// Returns the key that a token of this sender is bound to.
-    pub fn key(&self) -> Option<Confirmation> {
+    pub(crate) fn key(&self) -> Option<Confirmation> {
         match self {
             Self::Unknown => None,
             Self::Dpop(proof) => Some(Confirmation::DpopKey(proof.thumbprint.clone())),

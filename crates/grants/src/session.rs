@@ -43,7 +43,7 @@ impl GrantSession {
     }
 
     /// Returns whether the session is new, until its record is taken.
-    pub const fn origin(&self) -> SessionOrigin {
+    pub(crate) const fn origin(&self) -> SessionOrigin {
         if self.new_record.is_some() { SessionOrigin::New } else { SessionOrigin::Existing }
     }
 }

@@ -19,18 +19,24 @@ pub(super) struct ClientStoreQuota {
 
 impl ClientStoreQuota {
     /// Creates a quota of so many records and bytes.
-    pub fn new(max: Usage) -> Self {
+    pub(crate) fn new(max: Usage) -> Self {
         Self { per_client: StoreQuota::new(max), registered: StoreQuota::new(max) }
     }
 
     /// Returns whether the client may have another record of so many bytes.
-    pub fn has_capacity(&self, client_id: &ClientId, bytes: usize, now: Timestamp) -> bool {
+    pub(crate) fn has_capacity(&self, client_id: &ClientId, bytes: usize, now: Timestamp) -> bool {
         self.per_client.has_capacity(client_id, bytes, now)
             && (!client_id.is_assigned_by_hub() || self.registered.has_capacity(&(), bytes, now))
     }
 
     /// Counts a record that the store holds until then.
-    pub fn reserve(&self, client_id: &ClientId, bytes: usize, until: Timestamp, now: Timestamp) {
+    pub(crate) fn reserve(
+        &self,
+        client_id: &ClientId,
+        bytes: usize,
+        until: Timestamp,
+        now: Timestamp,
+    ) {
         self.per_client.reserve(client_id, bytes, until, now);
         if client_id.is_assigned_by_hub() {
             self.registered.reserve(&(), bytes, until, now);
@@ -55,13 +61,13 @@ struct OwnerUsage<K> {
 
 impl<K: Eq + Hash + Clone> StoreQuota<K> {
     /// Creates a quota of so many records and bytes for each owner.
-    pub fn new(max_per_owner: Usage) -> Self {
+    pub(crate) fn new(max_per_owner: Usage) -> Self {
         let state = OwnerUsage { by_owner: HashMap::new(), pruned_at: 0 };
         Self { max_per_owner, state: Mutex::new(state) }
     }
 
     /// Returns whether the owner may have another record of so many bytes.
-    pub fn has_capacity(&self, owner: &K, bytes: usize, now: Timestamp) -> bool {
+    pub(crate) fn has_capacity(&self, owner: &K, bytes: usize, now: Timestamp) -> bool {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let max = self.max_per_owner;
         let Some(usage) = state.by_owner.get_mut(owner) else {
@@ -74,7 +80,7 @@ impl<K: Eq + Hash + Clone> StoreQuota<K> {
     }
 
     /// Counts a record that the store holds until then.
-    pub fn reserve(&self, owner: &K, bytes: usize, until: Timestamp, now: Timestamp) {
+    pub(crate) fn reserve(&self, owner: &K, bytes: usize, until: Timestamp, now: Timestamp) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let minute = unix_minute(now);
         if state.pruned_at != minute {

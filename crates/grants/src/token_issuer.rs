@@ -47,7 +47,7 @@ pub(super) struct TokenIssuer {
 
 impl TokenIssuer {
     /// Returns the lifetime of this client's access tokens.
-    pub fn access_token_lifetime(&self, client: &ServiceProvider) -> Duration {
+    pub(crate) fn access_token_lifetime(&self, client: &ServiceProvider) -> Duration {
         let default = self.lifetimes.for_rules(client.registration.rules).access_token;
         client.access_token_lifetime.unwrap_or(default)
     }
@@ -57,7 +57,10 @@ impl TokenIssuer {
     ///
     /// # Errors
     /// `ClientKeysMissing`, `KeyDeviceUnavailable`.
-    pub fn check_keys(&self, client: &ServiceProvider) -> Result<ResponseEncryption, ErrorCode> {
+    pub(crate) fn check_keys(
+        &self,
+        client: &ServiceProvider,
+    ) -> Result<ResponseEncryption, ErrorCode> {
         let encryption = self.signer.id_token_encryption(client)?;
         self.signer.check_signing_keys()?;
         Ok(encryption)
@@ -67,7 +70,7 @@ impl TokenIssuer {
     ///
     /// # Errors
     /// The error of the store.
-    pub async fn store_access_token(
+    pub(crate) async fn store_access_token(
         &self,
         client: &ServiceProvider,
         token: &TokenRecord,
@@ -87,13 +90,13 @@ impl TokenIssuer {
     ///
     /// # Errors
     /// `StoreUnavailable`.
-    pub async fn discard(&self, token: &IssuedAccessToken) -> Result<(), ErrorCode> {
+    pub(crate) async fn discard(&self, token: &IssuedAccessToken) -> Result<(), ErrorCode> {
         Ok(self.store.remove(&token_key(&token.value)).await?)
     }
 
     /// Counts an access token that is sent, and records it in the audit log; `session` is that of
     /// its login.
-    pub fn record_access_token(&self, token: &TokenRecord, session: Option<&Family>) {
+    pub(crate) fn record_access_token(&self, token: &TokenRecord, session: Option<&Family>) {
         self.core.metrics.record_issued_token("access_token");
         self.core.audit.record(|| {
             let event = event_for_token(EventKind::TokenIssued, token).level(token.level);
@@ -103,7 +106,7 @@ impl TokenIssuer {
 
     /// Signs an ID token, and encrypts it if the client's responses are. It has the claims of the
     /// granted scopes if the client gets them there now, and the claims that the request names.
-    pub async fn issue_id_token(
+    pub(crate) async fn issue_id_token(
         &self,
         IdTokenContent { record, token, nonce }: IdTokenContent<'_>,
         client: &ServiceProvider,
@@ -142,7 +145,7 @@ impl TokenIssuer {
     }
 
     /// Returns the claims of a token's scopes, without those that only the request names.
-    pub fn scope_claims(
+    pub(crate) fn scope_claims(
         &self,
         client: &ServiceProvider,
         token: &TokenRecord,

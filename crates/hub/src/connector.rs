@@ -12,11 +12,11 @@ use actix::prelude::*;
 
 pub(super) use self::call_gate::ProbeReport;
 use self::call_gate::{CallGate, log_transition};
-pub use self::call_gate::{ConnectorActorDeps, ConnectorCallLimits};
+pub(crate) use self::call_gate::{ConnectorActorDeps, ConnectorCallLimits};
 use self::handle::{ConnectorCall, RunProbe, UpdateHealth, preload};
 use super::health::{CallKind, Health, HealthSnapshot, PublishedHealth};
 use super::live_actor::LiveActor;
-pub use handle::ConnectorHandle;
+pub(crate) use handle::ConnectorHandle;
 use passerelle_connector::Connector;
 use passerelle_protocol::ids::ConnectorId;
 use passerelle_telemetry::trace::TraceScope;
@@ -25,7 +25,7 @@ use passerelle_telemetry::trace::TraceScope;
 const ACTOR: &str = "connector";
 
 /// Actor of one connector.
-pub struct ConnectorActor {
+pub(crate) struct ConnectorActor {
     gate: Arc<CallGate>,
     health: Health,
     /// Set while the actor runs.
@@ -34,7 +34,7 @@ pub struct ConnectorActor {
 
 impl ConnectorActor {
     /// Creates the actor.
-    pub fn new(
+    pub(crate) fn new(
         id: ConnectorId,
         connector: Arc<dyn Connector>,
         limits: ConnectorCallLimits,

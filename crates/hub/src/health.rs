@@ -21,14 +21,14 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 
-pub use self::attribution::{Attribution, attribute_outcome, pause_after_failed_probe};
+pub(crate) use self::attribution::{Attribution, attribute_outcome, pause_after_failed_probe};
 use self::call_window::{CallWindow, Tally};
-pub use self::circuit::{CallKind, OpenCause};
+pub(crate) use self::circuit::{CallKind, OpenCause};
 use self::circuit::{Circuit, is_within};
-pub use self::ended_call::EndedCall;
+pub(crate) use self::ended_call::EndedCall;
 use self::login_failures::{FAILURE_QUORUM, HALF_OPEN_FAILURE_QUORUM, LoginFailures};
 use self::probe_record::ProbeRecord;
-pub use self::probe_record::{ProbeFailures, ProbeOutcome};
+pub(crate) use self::probe_record::{ProbeFailures, ProbeOutcome};
 use passerelle_connector::dropped_claims::DroppedClaims;
 use passerelle_egress::circuit_breaker::CircuitState;
 use passerelle_protocol::catalogue::ErrorCode;
@@ -38,20 +38,20 @@ use passerelle_protocol::env::Timestamp;
 const MAX_LOGGED_ANOMALIES: usize = 32;
 
 /// How long a connector counts as in use after a login used it.
-pub const IN_USE_PERIOD: Duration = Duration::from_secs(300);
+pub(crate) const IN_USE_PERIOD: Duration = Duration::from_secs(300);
 /// How long a connector that was in use when it failed stays in use.
 const IN_USE_PERIOD_WHILE_FAILING: Duration = Duration::from_secs(3600);
 
 /// Health of one identity provider. Only the actor of its connector changes it.
 #[derive(Default)]
-pub struct Health {
+pub(crate) struct Health {
     pub snapshot: HealthSnapshot,
     pub login_failures: LoginFailures,
 }
 
 /// The part of the health that the actor publishes.
 #[derive(Clone, Default)]
-pub struct HealthSnapshot {
+pub(crate) struct HealthSnapshot {
     pub window: CallWindow,
     pub documents: ProbeRecord,
     circuit: Circuit,
@@ -67,7 +67,7 @@ pub struct HealthSnapshot {
 /// What is known of one identity provider, for all threads. Belongs to one connector file and
 /// outlives its actor.
 #[derive(Default)]
-pub struct PublishedHealth {
+pub(crate) struct PublishedHealth {
     /// The health that the actor published last.
     pub snapshot: ArcSwap<HealthSnapshot>,
     /// Anomalies that have been logged.
@@ -78,14 +78,14 @@ pub struct PublishedHealth {
 
 /// The requests for probes ahead of the schedule.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct ProbeRequests {
+pub(crate) struct ProbeRequests {
     pub documents_suspected: bool,
     pub probe_requested: bool,
 }
 
 /// A change of the circuit, with its cause.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct CircuitTransition {
+pub(crate) struct CircuitTransition {
     pub to: CircuitState,
     /// What opened the circuit; `None` if it was not opened.
     pub cause: Option<OpenCause>,
@@ -96,7 +96,7 @@ pub struct CircuitTransition {
 
 /// Evidence about an identity provider, before it is compared with that of others.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct HealthEvidence {
+pub(crate) struct HealthEvidence {
     /// Since when its documents can't be fetched.
     pub failing_since: Option<Timestamp>,
     /// When it last worked.
@@ -111,7 +111,7 @@ pub struct HealthEvidence {
 impl PublishedHealth {
     /// Returns whether `what` was not reported before. The set is bounded, because users of the
     /// identity provider can choose the values.
-    pub fn is_new_anomaly(&self, what: &str) -> bool {
+    pub(crate) fn is_new_anomaly(&self, what: &str) -> bool {
         let mut reported = self.logged_anomalies.lock().unwrap_or_else(PoisonError::into_inner);
         reported.len() < MAX_LOGGED_ANOMALIES && reported.insert(what.to_owned())
     }
@@ -120,18 +120,18 @@ impl PublishedHealth {
 impl HealthSnapshot {
     /// Returns the epoch of the circuit for a call that starts now; `None` while the circuit is
     /// open.
-    pub fn admit(&self, call: CallKind, now: Timestamp) -> Option<u64> {
+    pub(crate) fn admit(&self, call: CallKind, now: Timestamp) -> Option<u64> {
         let is_open = self.circuit_state(now) == CircuitState::Open;
         (!is_open || call == CallKind::Preload).then(|| self.circuit.epoch())
     }
 
     /// Returns the state of the circuit.
-    pub fn circuit_state(&self, now: Timestamp) -> CircuitState {
+    pub(crate) fn circuit_state(&self, now: Timestamp) -> CircuitState {
         self.circuit.state(now)
     }
 
     /// Returns when a login last used the connector; `None` if that is too long ago to count.
-    pub fn last_used_at(&self, now: Timestamp) -> Option<Timestamp> {
+    pub(crate) fn last_used_at(&self, now: Timestamp) -> Option<Timestamp> {
         let failing_since = self.documents.failing.map(|failing| failing.since);
         let reference = failing_since
             .filter(|since| is_within(*since, IN_USE_PERIOD_WHILE_FAILING, now))
@@ -141,12 +141,12 @@ impl HealthSnapshot {
     }
 
     /// Returns when the identity provider last worked.
-    pub fn alive_at(&self) -> Option<Timestamp> {
+    pub(crate) fn alive_at(&self) -> Option<Timestamp> {
         self.documents.succeeded_at.max(self.login_succeeded_at)
     }
 
     /// Returns the evidence without that of failed logins, which only the actor counts.
-    pub fn evidence(&self, now: Timestamp) -> HealthEvidence {
+    pub(crate) fn evidence(&self, now: Timestamp) -> HealthEvidence {
         let failing = self.documents.failing;
         let documents_fail = failing.filter(ProbeFailures::reaches_threshold);
         HealthEvidence {
@@ -161,7 +161,7 @@ impl HealthSnapshot {
 
 impl Health {
     /// Makes a change. Returns its result, and the change of the circuit if there is one.
-    pub fn update<T>(
+    pub(crate) fn update<T>(
         &mut self,
         now: Timestamp,
         change: impl FnOnce(&mut Self) -> T,
@@ -183,22 +183,22 @@ impl Health {
     }
 
     /// Records that a login uses, or wants to use, the connector.
-    pub fn mark_used(&mut self, now: Timestamp) {
+    pub(crate) fn mark_used(&mut self, now: Timestamp) {
         self.snapshot.used_at = self.snapshot.used_at.max(now);
     }
 
     /// Asks for a probe at once.
-    pub const fn request_probe(&mut self) {
+    pub(crate) const fn request_probe(&mut self) {
         self.snapshot.probe_requested = true;
     }
 
     /// Asks for a probe at once, if the last one failed.
-    pub const fn request_probe_if_failing(&mut self) {
+    pub(crate) const fn request_probe_if_failing(&mut self) {
         self.snapshot.probe_requested |= self.snapshot.documents.failing.is_some();
     }
 
     /// Takes the requests for probes, which the caller schedules.
-    pub const fn take_probe_requests(&mut self) -> ProbeRequests {
+    pub(crate) const fn take_probe_requests(&mut self) -> ProbeRequests {
         let HealthSnapshot { documents_suspected, probe_requested, .. } = &mut self.snapshot;
         ProbeRequests {
             documents_suspected: std::mem::replace(documents_suspected, false),
@@ -207,7 +207,7 @@ impl Health {
     }
 
     /// Returns the evidence for the prober.
-    pub fn evidence(&self, now: Timestamp) -> HealthEvidence {
+    pub(crate) fn evidence(&self, now: Timestamp) -> HealthEvidence {
         let quorum = match self.snapshot.circuit.state(now) {
             CircuitState::HalfOpen => HALF_OPEN_FAILURE_QUORUM,
             CircuitState::Closed | CircuitState::Open => FAILURE_QUORUM,
@@ -223,14 +223,14 @@ impl Health {
     }
 
     /// Opens the circuit and forgets the failures.
-    pub fn open_circuit(&mut self, cause: OpenCause, now: Timestamp) {
+    pub(crate) fn open_circuit(&mut self, cause: OpenCause, now: Timestamp) {
         self.snapshot.circuit.open(cause, now);
         self.login_failures.clear();
     }
 
     /// Opens the circuit unless it is open, or what was evidence for this cause no longer is: the
     /// identity provider may have worked since.
-    pub fn open_circuit_if_failing(&mut self, cause: OpenCause, now: Timestamp) {
+    pub(crate) fn open_circuit_if_failing(&mut self, cause: OpenCause, now: Timestamp) {
         let evidence = self.evidence(now);
         let still_fails = evidence.open_cause.is_some_and(|(current, _)| current == cause);
         if still_fails && !evidence.is_open {
@@ -240,20 +240,20 @@ impl Health {
 
     /// Half-opens the circuit if failed logins opened it, its minimum time is over and no probe of
     /// the documents fails.
-    pub fn half_open_if_due(&mut self, now: Timestamp) {
+    pub(crate) fn half_open_if_due(&mut self, now: Timestamp) {
         if self.snapshot.documents.failing.is_none() {
             self.snapshot.circuit.half_open_after_minimum_time(now);
         }
     }
 
     /// Closes the circuit and keeps the evidence: the fault may be the hub's own network.
-    pub fn close_circuit_keeping_evidence(&mut self) {
+    pub(crate) fn close_circuit_keeping_evidence(&mut self) {
         self.snapshot.circuit.close();
     }
 
     /// Forgets every failure, unless the circuit is open: the fault was the hub's own network. One
     /// whose circuit is open had failed before, for its own reason.
-    pub fn forget_failures_unless_open(&mut self, now: Timestamp) {
+    pub(crate) fn forget_failures_unless_open(&mut self, now: Timestamp) {
         if self.snapshot.circuit_state(now) != CircuitState::Open {
             self.snapshot.documents.failing = None;
             self.login_failures.clear();
@@ -262,7 +262,7 @@ impl Health {
 
     /// Records a probe of the documents. `declared`: the identity provider itself says that it is
     /// unavailable.
-    pub fn record_document_probe(
+    pub(crate) fn record_document_probe(
         &mut self,
         outcome: ProbeOutcome,
         declared: bool,
@@ -283,7 +283,7 @@ impl Health {
     }
 
     /// Takes over the findings of another hub's prober.
-    pub fn adopt_document_probes(
+    pub(crate) fn adopt_document_probes(
         &mut self,
         failing: Option<ProbeFailures>,
         alive_at: Option<Timestamp>,

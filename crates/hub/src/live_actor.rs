@@ -22,13 +22,13 @@ enum ActorEnd {
 
 impl LiveActor {
     /// Counts an actor as live.
-    pub fn new(metrics: &Arc<Metrics>, actor: &'static str) -> Self {
+    pub(crate) fn new(metrics: &Arc<Metrics>, actor: &'static str) -> Self {
         metrics.record_actor_activation(actor);
         Self { metrics: Arc::clone(metrics), actor, end: ActorEnd::Stopped }
     }
 
     /// Records that the actor will end by passivation.
-    pub fn mark_passivated(&mut self) {
+    pub(crate) fn mark_passivated(&mut self) {
         self.end = ActorEnd::Passivated;
     }
 }

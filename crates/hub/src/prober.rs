@@ -80,14 +80,14 @@ struct RemoteConnector {
 
 impl Prober {
     /// Creates the prober.
-    pub fn new(connectors: Connectors, store: Arc<dyn Store>, core: Arc<HubCore>) -> Self {
+    pub(crate) fn new(connectors: Connectors, store: Arc<dyn Store>, core: Arc<HubCore>) -> Self {
         let lease =
             (store.scope() == StoreScope::Shared).then(|| ProberLease::new(store, &core.env));
         Self { connectors, schedule: Arc::default(), lease, core }
     }
 
     /// Runs the probes in rounds; never returns.
-    pub async fn run(self: Arc<Self>) {
+    pub(crate) async fn run(self: Arc<Self>) {
         let mut ticks = tokio::time::interval(ROUND_INTERVAL);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut round: u64 = 0;

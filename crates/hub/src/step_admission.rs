@@ -32,7 +32,7 @@ pub(super) struct StepPermit {
 
 impl StepAdmission {
     /// Creates this many slots.
-    pub fn new(slots: usize) -> Self {
+    pub(crate) fn new(slots: usize) -> Self {
         Self {
             slots: Arc::new(Semaphore::new(slots)),
             running: Arc::new(Semaphore::new(ALL_PERMITS as usize)),
@@ -43,7 +43,7 @@ impl StepAdmission {
     ///
     /// # Errors
     /// `Busy`, or `ShuttingDown` after [`Self::close`].
-    pub fn admit(&self) -> Result<Arc<StepPermit>, ErrorCode> {
+    pub(crate) fn admit(&self) -> Result<Arc<StepPermit>, ErrorCode> {
         let held = Arc::clone(&self.slots).try_acquire_owned().map_err(|error| match error {
             TryAcquireError::NoPermits => ErrorCode::Busy,
             TryAcquireError::Closed => ErrorCode::ShuttingDown,
@@ -55,7 +55,7 @@ impl StepAdmission {
 
     /// Admits no more steps, and waits up to `limit` for the running ones. Returns whether all have
     /// ended.
-    pub async fn close(&self, limit: Duration) -> bool {
+    pub(crate) async fn close(&self, limit: Duration) -> bool {
         let all_ended =
             tokio::time::timeout(limit, self.running.acquire_many(ALL_PERMITS)).await.is_ok();
         self.slots.close();
@@ -67,7 +67,7 @@ impl StepAdmission {
 impl StepPermit {
     /// Releases the slot while the step waits for another party. The step does not acquire it
     /// again: the connector's limits and the login's queue bound the number of such steps.
-    pub fn release_slot(&self) {
+    pub(crate) fn release_slot(&self) {
         drop(self.slot.lock().unwrap_or_else(PoisonError::into_inner).take());
     }
 }

@@ -50,7 +50,7 @@ pub(super) fn login_event(name: EventKind, login: &Login) -> Event {
 
 impl<'m> StepAudit<'m> {
     /// Starts the recording of a step.
-    pub fn new(services: &'m LoginServices, login: &Login, request: &LoginRequest) -> Self {
+    pub(crate) fn new(services: &'m LoginServices, login: &Login, request: &LoginRequest) -> Self {
         let mut reused = None;
         let kind = match request {
             LoginRequest::OpenPage { reuse } => {
@@ -85,7 +85,7 @@ impl<'m> StepAudit<'m> {
     }
 
     /// Records what is already stored, before `effect` is performed.
-    pub fn before_effect(&mut self, login: &Login, effect: &Effect) {
+    pub(crate) fn before_effect(&mut self, login: &Login, effect: &Effect) {
         match effect {
             Effect::BeginLogin(connector, _) => self.called = Some(connector.clone()),
             Effect::CompleteLogin(attempt, ..) => self.called = Some(attempt.connector.clone()),
@@ -118,7 +118,7 @@ impl<'m> StepAudit<'m> {
     }
 
     /// Notes the outcome of an effect. `error_detail`: why the call failed, if it did.
-    pub fn after_effect(&mut self, report: &EffectOutcome, error_detail: Option<String>) {
+    pub(crate) fn after_effect(&mut self, report: &EffectOutcome, error_detail: Option<String>) {
         self.error_detail = error_detail.or_else(|| self.error_detail.take());
         match report {
             EffectOutcome::RedirectPrepared(redirect) => {
@@ -135,7 +135,7 @@ impl<'m> StepAudit<'m> {
     }
 
     /// Records the rest, after the step is stored and before `answer` is sent.
-    pub fn record_step_end(mut self, login: &Login, answer: &LoginAnswer) {
+    pub(crate) fn record_step_end(mut self, login: &Login, answer: &LoginAnswer) {
         self.record_session_reuse(login);
         let after = login.state.name();
         let code = refusal_code(login, answer, self.state_before);

@@ -48,7 +48,7 @@ pub struct UnauthenticatedLogins {
 }
 
 /// A login that a new one replaces, and the version of its record.
-pub type DisplacedLogin = (InteractionHash, RecordVersion);
+pub(crate) type DisplacedLogin = (InteractionHash, RecordVersion);
 
 /// Error returned while capacity is scarce, for a new login whose network holds more logins without
 /// an authentication than any other.
@@ -92,7 +92,7 @@ struct NetworkLogins {
 }
 
 /// Returns when a login expires whose page is never fetched.
-pub fn unread_expiry(context: &LoginContext) -> Timestamp {
+pub(crate) fn unread_expiry(context: &LoginContext) -> Timestamp {
     (context.opened_at + UNREAD_LOGIN_LIFETIME).min(context.expires_at)
 }
 

@@ -35,7 +35,7 @@ impl ContentKey {
     ///
     /// # Errors
     /// `Rejected` if the JWE has no usable key for this algorithm; the errors of the device.
-    pub async fn obtain(
+    pub(crate) async fn obtain(
         alg: EncryptionAlg,
         key: &DeviceKey,
         header: &Map<String, Value>,

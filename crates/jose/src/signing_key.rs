@@ -180,7 +180,7 @@ impl SigningKey {
 ///
 /// # Errors
 /// `Generation`.
-pub fn generate(alg: SigningAlg) -> Result<PrivateJwk, KeyError> {
+pub(crate) fn generate(alg: SigningAlg) -> Result<PrivateJwk, KeyError> {
     generate_with(alg, RSA_BITS)
 }
 

@@ -29,7 +29,7 @@ pub(super) struct CountedAttempt<'t> {
 }
 
 impl<'t> CountedAttempt<'t> {
-    pub fn count(
+    pub(crate) fn count(
         &mut self,
         attempts: &'t PasswordAttempts,
         key: &str,
@@ -40,13 +40,13 @@ impl<'t> CountedAttempt<'t> {
     }
 
     /// Returns how many more attempts the counters allow.
-    pub fn attempts_left(&self) -> usize {
+    pub(crate) fn attempts_left(&self) -> usize {
         let left =
             |(attempts, key): &(&PasswordAttempts, String)| attempts.attempts_left(key, self.at);
         self.attempts.iter().map(left).min().unwrap_or(usize::MAX)
     }
 
-    pub fn refund(&self) {
+    pub(crate) fn refund(&self) {
         for (attempts, key) in &self.attempts {
             attempts.refund(key);
         }

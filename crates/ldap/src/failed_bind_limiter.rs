@@ -46,7 +46,7 @@ const MAX_KNOWN_NETWORKS: usize = 100_000;
 const KNOWN_NETWORK_LIFETIME: Duration = Duration::from_secs(30 * 24 * 3600);
 
 /// Limiter of failed binds at one directory.
-pub struct FailedBindLimiter {
+pub(crate) struct FailedBindLimiter {
     key: HmacKey,
     limits: Limits,
     window: Duration,
@@ -71,7 +71,7 @@ struct FailureCounts {
 
 /// Buckets under which one bind was counted before it was made.
 #[derive(Default)]
-pub struct CountedBind {
+pub(crate) struct CountedBind {
     counted: Vec<CountedFailure>,
 }
 
@@ -94,7 +94,7 @@ enum CounterKind {
 impl FailedBindLimiter {
     /// Returns a limiter for a directory that locks an account after `lockout_after` wrong
     /// passwords within `window`.
-    pub fn new(lockout_after: u32, window: Duration, env: &Env) -> Self {
+    pub(crate) fn new(lockout_after: u32, window: Duration, env: &Env) -> Self {
         let account = usize::try_from(lockout_after).unwrap_or(usize::MAX).saturating_sub(1).max(1);
         let unknown_networks = account.saturating_sub(1).max(1);
         let pair = unknown_networks.saturating_sub(1).clamp(1, MAX_FAILURES_PER_PAIR);
@@ -112,7 +112,7 @@ impl FailedBindLimiter {
     ///
     /// # Errors
     /// Returns the time to wait if there were too many. The bind is then not counted.
-    pub fn count_network(
+    pub(crate) fn count_network(
         &self,
         user: &str,
         network: ClientNetwork,
@@ -130,7 +130,7 @@ impl FailedBindLimiter {
     ///
     /// # Errors
     /// Returns the time to wait if there were too many. The bind is then not counted.
-    pub fn count_user(
+    pub(crate) fn count_user(
         &self,
         user: &str,
         network: ClientNetwork,
@@ -152,13 +152,13 @@ impl FailedBindLimiter {
     }
 
     /// Refunds a bind that did not fail.
-    pub fn refund(&self, bind: &CountedBind) {
+    pub(crate) fn refund(&self, bind: &CountedBind) {
         self.refund_below(u32::MAX, bind);
     }
 
     /// Refunds a bind that the directory does not count as a wrong password, in the counters of the
     /// account. Those of the network go on, so that such responses allow no endless guesses.
-    pub fn refund_account(&self, bind: &CountedBind) {
+    pub(crate) fn refund_account(&self, bind: &CountedBind) {
         self.refund_below(CounterKind::Pair as u32 * BUCKETS_PER_COUNTER, bind);
     }
 
@@ -175,7 +175,7 @@ impl FailedBindLimiter {
     }
 
     /// Returns how many more binds like this one may fail before the next one is refused.
-    pub fn attempts_left(&self, bind: &CountedBind, now: Timestamp) -> usize {
+    pub(crate) fn attempts_left(&self, bind: &CountedBind, now: Timestamp) -> usize {
         let counts = self.counts();
         let left = |CountedFailure { bucket, limit, .. }: &CountedFailure| {
             let failures = counts.failures.get(bucket).map(Vec::as_slice).unwrap_or_default();
@@ -188,7 +188,7 @@ impl FailedBindLimiter {
     /// Records a sign-in of a user, known by each of these names, from this network. Clears the
     /// failures of the account, as the directory does. The first sign-in within the window also
     /// removes one failure of the network; more would allow endless guesses between sign-ins.
-    pub fn record_success(
+    pub(crate) fn record_success(
         &self,
         users: &[&str],
         network: ClientNetwork,
@@ -222,7 +222,7 @@ impl FailedBindLimiter {
     }
 
     /// Returns whether this user signed in from this network in the last 30 days.
-    pub fn is_known(&self, user: &str, network: ClientNetwork, now: Timestamp) -> bool {
+    pub(crate) fn is_known(&self, user: &str, network: ClientNetwork, now: Timestamp) -> bool {
         let signed_in_at =
             self.counts().known_pairs.get(&self.known_pair_key(user, network)).copied();
         signed_in_at.is_some_and(|at| now.since(at) < KNOWN_NETWORK_LIFETIME)

@@ -13,7 +13,7 @@ use passerelle_protocol::digest;
 use passerelle_protocol::env::{Env, Timestamp};
 
 /// Limiter of wrong passwords, by the generic cell rate algorithm.
-pub struct PasswordAttempts {
+pub(crate) struct PasswordAttempts {
     key: [u8; 32],
     burst: u32,
     interval: Duration,
@@ -23,7 +23,7 @@ pub struct PasswordAttempts {
 
 impl PasswordAttempts {
     /// Allows `burst` wrong passwords at once, then one per `interval`.
-    pub fn new(burst: u32, interval: Duration, env: &Env) -> Self {
+    pub(crate) fn new(burst: u32, interval: Duration, env: &Env) -> Self {
         Self { key: env.entropy().bits256(), burst, interval, arrival_times: Mutex::default() }
     }
 
@@ -31,7 +31,7 @@ impl PasswordAttempts {
     ///
     /// # Errors
     /// Returns the time to wait if there were too many. The attempt is then not counted.
-    pub fn count(&self, key: &str, now: Timestamp) -> Result<(), Duration> {
+    pub(crate) fn count(&self, key: &str, now: Timestamp) -> Result<(), Duration> {
         let mut arrival_times = self.lock();
         let entry = arrival_times.entry(self.bucket(key)).or_default();
         let next = (*entry).max(now) + self.interval;
@@ -45,14 +45,14 @@ impl PasswordAttempts {
     }
 
     /// Returns how many more attempts are allowed at once.
-    pub fn attempts_left(&self, key: &str, now: Timestamp) -> usize {
+    pub(crate) fn attempts_left(&self, key: &str, now: Timestamp) -> usize {
         let next = self.lock().get(&self.bucket(key)).copied().unwrap_or_default();
         let room = (self.interval * self.burst).saturating_sub(next.since(now));
         usize::try_from(room.as_millis() / self.interval.as_millis().max(1)).unwrap_or(usize::MAX)
     }
 
     /// Refunds a counted attempt.
-    pub fn refund(&self, key: &str) {
+    pub(crate) fn refund(&self, key: &str) {
         if let Some(entry) = self.lock().get_mut(&self.bucket(key)) {
             *entry = *entry - self.interval;
         }

@@ -9,7 +9,7 @@ use url::{Host, Url};
 use passerelle_settings::{AuthoritiesPath, SecretRef, ValueError};
 
 /// Placeholder for the entered username in `filter`.
-pub const USERNAME_PLACEHOLDER: &str = "{username}";
+pub(crate) const USERNAME_PLACEHOLDER: &str = "{username}";
 
 /// An LDAP directory. The hub searches for the user's entry, then verifies the password with a
 /// bind.

@@ -20,7 +20,7 @@ pub struct MessageFile {
 
 /// A value between braces in a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Placeable<'a> {
+pub(crate) enum Placeable<'a> {
     /// `{ $name }`.
     Variable(&'a str),
     /// What the pages don't support: a reference, a term or a function.
@@ -119,7 +119,7 @@ fn is_forbidden(character: char) -> bool {
 }
 
 /// Returns the values between braces of a message, its variants included.
-pub fn placeables<'a>(message: &'a Message<&'a str>) -> Vec<Placeable<'a>> {
+pub(crate) fn placeables<'a>(message: &'a Message<&'a str>) -> Vec<Placeable<'a>> {
     let mut found = Vec::new();
     if let Some(pattern) = &message.value {
         collect_placeables(pattern, &mut found);

@@ -40,7 +40,7 @@ const PID_CLAIM_NAMES: [(&str, &str); 13] = [
 
 /// A credential of the connector's file.
 #[derive(Clone, Debug)]
-pub struct CredentialQuery {
+pub(crate) struct CredentialQuery {
     pub id: String,
     pub expected: ExpectedCredential,
     namespace: Option<String>,
@@ -137,12 +137,12 @@ impl From<&CredentialSettings> for CredentialQuery {
 
 impl CredentialQuery {
     /// Returns the requested claims, by their names in an SD-JWT VC.
-    pub fn claims(&self) -> &[RequestedClaim] {
+    pub(crate) fn claims(&self) -> &[RequestedClaim] {
         &self.claims
     }
 
     /// Returns true if the operator accepts this issuer.
-    pub fn accepts_issuer(&self, issuer: &IssuerCertificate) -> bool {
+    pub(crate) fn accepts_issuer(&self, issuer: &IssuerCertificate) -> bool {
         let is_pinned = |pin: &String| match pin.strip_prefix(FINGERPRINT_PREFIX) {
             Some(fingerprint) => fingerprint == issuer.fingerprint,
             None => *pin == issuer.subject,
@@ -170,7 +170,7 @@ impl CredentialQuery {
     }
 
     /// Returns the names of the required claims that a presentation lacks.
-    pub fn missing_claims(&self, disclosed: &DisclosedClaims) -> Vec<String> {
+    pub(crate) fn missing_claims(&self, disclosed: &DisclosedClaims) -> Vec<String> {
         let required = self.claims.iter().map(|claim| !claim.is_optional);
         let claims = self.expected.claims.iter().zip(required).filter(|(_, required)| *required);
         let missing = claims.filter(|(pointer, _)| !pointer.is_in(&disclosed.claims));
@@ -178,13 +178,13 @@ impl CredentialQuery {
     }
 
     /// Returns the names of the disclosed claims that were not requested.
-    pub fn unrequested_claims(&self, disclosed: &DisclosedClaims) -> Vec<String> {
+    pub(crate) fn unrequested_claims(&self, disclosed: &DisclosedClaims) -> Vec<String> {
         let unrequested = self.expected.unrequested_paths(&disclosed.paths);
         unrequested.map(|path| self.written_name(path)).collect()
     }
 
     /// Returns the claims of a verified credential, by their names in an SD-JWT VC.
-    pub fn normalize_claims(&self, credential: VerifiedCredential) -> Map<String, Value> {
+    pub(crate) fn normalize_claims(&self, credential: VerifiedCredential) -> Map<String, Value> {
         let Some(namespace) = &self.namespace else { return credential.claims };
         let mut namespaces = credential.claims;
         let Some(Value::Object(elements)) = namespaces.remove(namespace) else {
@@ -243,7 +243,10 @@ impl CredentialQuery {
 
 /// Returns the DCQL query for one of these credentials. `authorities` returns the key identifiers of
 /// a credential's authorities, by its `id`; none if the wallet is not to know them.
-pub fn dcql_query(queries: &[CredentialQuery], authorities: impl Fn(&str) -> Vec<String>) -> Value {
+pub(crate) fn dcql_query(
+    queries: &[CredentialQuery],
+    authorities: impl Fn(&str) -> Vec<String>,
+) -> Value {
     let to_dcql = |query: &CredentialQuery| query.to_dcql(authorities(&query.id));
     let credentials: Vec<_> = queries.iter().map(to_dcql).collect();
     let mut dcql = json!({ "credentials": credentials });

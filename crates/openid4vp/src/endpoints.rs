@@ -46,7 +46,7 @@ const REQUEST_OBJECT: &str = "application/oauth-authz-req+jwt";
 ///
 /// # Errors
 /// Returns the rejection to answer with.
-pub async fn show_page(
+pub(crate) async fn show_page(
     context: RequestContext,
     path: web::Path<String>,
 ) -> Result<HttpResponse, Rejection> {
@@ -86,7 +86,7 @@ pub async fn show_page(
 ///
 /// # Errors
 /// Returns the rejection to answer with.
-pub async fn show_other_device(
+pub(crate) async fn show_other_device(
     context: RequestContext,
     path: web::Path<String>,
 ) -> Result<HttpResponse, Rejection> {
@@ -99,7 +99,7 @@ pub async fn show_other_device(
 ///
 /// # Errors
 /// Returns the rejection to answer with.
-pub async fn submit_code(
+pub(crate) async fn submit_code(
     context: RequestContext,
     path: web::Path<String>,
     body: web::Payload,
@@ -126,7 +126,7 @@ pub async fn submit_code(
 ///
 /// # Errors
 /// Returns the rejection to answer with.
-pub async fn submit_digital_credential(
+pub(crate) async fn submit_digital_credential(
     context: RequestContext,
     path: web::Path<String>,
     body: web::Payload,
@@ -178,7 +178,7 @@ async fn other_device_response(
 ///
 /// # Errors
 /// Returns the rejection to answer with.
-pub async fn show_code(
+pub(crate) async fn show_code(
     context: RequestContext,
     path: web::Path<String>,
 ) -> Result<HttpResponse, Rejection> {
@@ -204,7 +204,7 @@ pub async fn show_code(
 ///
 /// # Errors
 /// Returns the rejection to answer with.
-pub async fn get_request(
+pub(crate) async fn get_request(
     context: RequestContext,
     path: web::Path<(String, String)>,
 ) -> Result<HttpResponse, Rejection> {
@@ -216,7 +216,7 @@ pub async fn get_request(
 ///
 /// # Errors
 /// Returns the rejection to answer with.
-pub async fn post_request(
+pub(crate) async fn post_request(
     context: RequestContext,
     path: web::Path<(String, String)>,
     body: web::Payload,
@@ -248,7 +248,7 @@ async fn request_response(
 ///
 /// # Errors
 /// Returns the rejection to answer with.
-pub async fn post_response(
+pub(crate) async fn post_response(
     context: RequestContext,
     path: web::Path<(String, String)>,
     body: web::Payload,

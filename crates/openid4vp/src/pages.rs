@@ -9,7 +9,7 @@ use super::wallet_page::{RequestedClaim, WalletLink};
 
 /// Says what the wallet will be asked for, and links to it.
 #[derive(Clone, Debug)]
-pub struct OpenWalletPage {
+pub(crate) struct OpenWalletPage {
     /// Name of the connector.
     pub provider: OperatorText,
     /// Path of the connector's logo on this host.
@@ -28,7 +28,7 @@ pub struct OpenWalletPage {
 
 /// What the script of the page gives to the Digital Credentials API, and posts afterwards.
 #[derive(Clone, Debug)]
-pub struct DigitalCredentialsForm {
+pub(crate) struct DigitalCredentialsForm {
     /// Signed request.
     pub request: String,
     /// URL that the form posts to.
@@ -38,7 +38,7 @@ pub struct DigitalCredentialsForm {
 
 /// Shows a QR code, and asks for the code that the other device shows.
 #[derive(Clone, Debug)]
-pub struct OtherDevicePage {
+pub(crate) struct OtherDevicePage {
     /// Name of the service provider.
     pub service: OperatorText,
     pub qr: QrImage,
@@ -52,14 +52,14 @@ pub struct OtherDevicePage {
 
 /// A QR code as an SVG path in a square of `size` units.
 #[derive(Clone, Debug)]
-pub struct QrImage {
+pub(crate) struct QrImage {
     pub size: i32,
     pub path: String,
 }
 
 /// Why the form is shown again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum WalletCodeError {
+pub(crate) enum WalletCodeError {
     /// The wallet has not answered yet.
     Waiting,
     Wrong,
@@ -69,7 +69,7 @@ pub enum WalletCodeError {
 
 /// Shows the code on the device with the wallet.
 #[derive(Clone, Debug)]
-pub struct ConfirmationCodePage {
+pub(crate) struct ConfirmationCodePage {
     /// Name of the service provider.
     pub service: OperatorText,
     pub code: String,

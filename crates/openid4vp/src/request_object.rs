@@ -21,7 +21,7 @@ const REQUEST_OBJECT_TYPE: &str = "oauth-authz-req+jwt";
 const SELF_ISSUED_AUDIENCE: &str = "https://self-issued.me/v2";
 
 /// Builds and signs request objects.
-pub struct RequestSigner {
+pub(crate) struct RequestSigner {
     /// With its prefix.
     client_id: String,
     dcql_query: Value,
@@ -35,7 +35,7 @@ impl RequestSigner {
     ///
     /// # Errors
     /// Returns the key whose value can't be used.
-    pub fn new(
+    pub(crate) fn new(
         kind: &Openid4vpKind,
         certificate: CertificateSigner,
         verifier: &CredentialVerifier,
@@ -64,17 +64,17 @@ impl RequestSigner {
     }
 
     /// Returns the `client_id`, with its prefix.
-    pub fn client_id(&self) -> &str {
+    pub(crate) fn client_id(&self) -> &str {
         &self.client_id
     }
 
     /// Returns when the certificate chain expires.
-    pub const fn expires_at(&self) -> Option<Timestamp> {
+    pub(crate) const fn expires_at(&self) -> Option<Timestamp> {
         self.certificate.expires_at()
     }
 
     /// Returns the link that makes a wallet fetch a request.
-    pub fn wallet_link(&self, wallet: &str, request_uri: &str) -> String {
+    pub(crate) fn wallet_link(&self, wallet: &str, request_uri: &str) -> String {
         let query = url::form_urlencoded::Serializer::new(String::new())
             .append_pair("client_id", &self.client_id)
             .append_pair("request_uri", request_uri)
@@ -87,7 +87,7 @@ impl RequestSigner {
     ///
     /// # Errors
     /// `Internal` if the request can't be signed.
-    pub fn sign(
+    pub(crate) fn sign(
         &self,
         requests: &PresentationRequests,
         loaded: &LoadedRequest,
@@ -107,7 +107,7 @@ impl RequestSigner {
     ///
     /// # Errors
     /// `Internal` if the request can't be signed.
-    pub fn sign_for_api(
+    pub(crate) fn sign_for_api(
         &self,
         loaded: &LoadedRequest,
         now: Timestamp,

@@ -6,7 +6,7 @@ use passerelle_protocol::ids::{ClientId, Secret};
 
 /// Content of the wallet page.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct WalletOffer {
+pub(crate) struct WalletOffer {
     /// Signed request for the Digital Credentials API, if the connector offers it.
     pub digital_credentials_request: Option<String>,
     /// Links that open a wallet on this device, in the order to show them.
@@ -19,7 +19,7 @@ pub struct WalletOffer {
 
 /// A link that opens a wallet.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct WalletLink {
+pub(crate) struct WalletLink {
     /// Name of the wallet; `None` for any wallet.
     pub name: Option<String>,
     pub url: String,
@@ -34,7 +34,7 @@ pub struct RequestedClaim {
 }
 
 /// Parameters of a wallet's response, not trusted yet.
-pub enum WalletResponse {
+pub(crate) enum WalletResponse {
     /// The encrypted response (`response`).
     Encrypted(Secret<String>),
     /// The OAuth error code of a response without encryption (`error`).
@@ -43,7 +43,7 @@ pub enum WalletResponse {
 
 /// What the device with the wallet shows.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ConfirmationCode {
+pub(crate) struct ConfirmationCode {
     pub code: String,
     /// The service provider of the login.
     pub service: ClientId,
@@ -51,7 +51,7 @@ pub struct ConfirmationCode {
 
 /// Outcome of a typed code.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum WalletConfirmation {
+pub(crate) enum WalletConfirmation {
     /// Query for the connector's callback, without `?`.
     Accepted(Secret<String>),
     /// The wallet has not answered yet.

@@ -58,7 +58,7 @@ pub(super) fn window_number(now: Timestamp) -> u64 {
 
 impl RateWindow {
     /// Starts an empty window.
-    pub fn new(limit: NonZeroU32, env: &Env, now: Timestamp) -> Self {
+    pub(crate) fn new(limit: NonZeroU32, env: &Env, now: Timestamp) -> Self {
         let limiter =
             RateLimiter::direct_with_clock(Quota::per_minute(limit), EnvClock(env.clone()));
         Self {
@@ -78,7 +78,7 @@ impl RateWindow {
     ///
     /// # Errors
     /// [`RateLimitError`] if it is reached; the refusal is not counted.
-    pub fn take(
+    pub(crate) fn take(
         &mut self,
         limit: NonZeroU32,
         env: &Env,
@@ -110,7 +110,7 @@ impl RateWindow {
     }
 
     /// Returns the last refusal while it lasts.
-    pub fn refusal(&self, now: Timestamp) -> Option<RateLimitError> {
+    pub(crate) fn refusal(&self, now: Timestamp) -> Option<RateLimitError> {
         let lasts = self.refused_until > now && !self.was_clock_set_back(now);
         lasts.then(|| RateLimitError { retry_after: self.refused_until.since(now) })
     }
@@ -130,7 +130,7 @@ impl RateWindow {
     }
 
     /// Returns the admissions that other hubs don't know, and marks them as reported.
-    pub fn drain_delta(&mut self, window: u64) -> Option<u32> {
+    pub(crate) fn drain_delta(&mut self, window: u64) -> Option<u32> {
         self.is_queued = false;
         let delta = self.local.saturating_sub(self.reported);
         if self.window != window || delta == 0 {
@@ -141,26 +141,26 @@ impl RateWindow {
     }
 
     /// Takes over the sum of all hubs, which includes all that this hub has reported.
-    pub fn merge_sum(&mut self, window: u64, sum: u64) {
+    pub(crate) fn merge_sum(&mut self, window: u64, sum: u64) {
         if self.window == window {
             self.remote = sum.saturating_sub(u64::from(self.reported));
         }
     }
 
     /// Returns whether the window can be dropped without effect.
-    pub fn is_idle(&self, now: Timestamp) -> bool {
+    pub(crate) fn is_idle(&self, now: Timestamp) -> bool {
         now.since(self.last_used) >= WINDOW_LENGTH || self.was_clock_set_back(now)
     }
 
     /// Returns whether the limit is exhausted, so that dropping the window would lift it.
-    pub fn is_exhausted(&self, now: Timestamp) -> bool {
+    pub(crate) fn is_exhausted(&self, now: Timestamp) -> bool {
         self.refused_until > now
             || (self.window == window_number(now)
                 && self.used() >= u64::from(self.limit_per_minute.get()))
     }
 
     /// Returns the admissions of this minute, on all hubs.
-    pub fn used(&self) -> u64 {
+    pub(crate) fn used(&self) -> u64 {
         u64::from(self.local) + self.remote
     }
 }

@@ -9,4 +9,4 @@
     reason = "a test double fails its test by panicking"
 )]
 
-pub mod register_conformance;
+pub(crate) mod register_conformance;

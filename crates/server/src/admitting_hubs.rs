@@ -39,20 +39,20 @@ struct SeenHub {
 }
 
 impl AdmittingHubs {
-    pub fn new(store: &Arc<dyn Store>, env: &Env) -> Self {
+    pub(crate) fn new(store: &Arc<dyn Store>, env: &Env) -> Self {
         let store = (store.scope() == StoreScope::Shared).then(|| Arc::clone(store));
         Self { store, env: env.clone(), hub: env.entropy().token(), seen: Mutex::default() }
     }
 
     /// Returns whether another hub admits logins.
-    pub fn has_other(&self) -> bool {
+    pub(crate) fn has_other(&self) -> bool {
         let now = self.env.now();
         let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         seen.as_ref().is_some_and(|seen| seen.is_fresh(now))
     }
 
     /// Exchanges at intervals, if other hubs can use the store. Never returns then.
-    pub async fn run(self: Arc<Self>, readiness: Arc<Readiness>) {
+    pub(crate) async fn run(self: Arc<Self>, readiness: Arc<Readiness>) {
         if self.store.is_none() {
             return;
         }
@@ -69,7 +69,7 @@ impl AdmittingHubs {
     ///
     /// # Errors
     /// The store does not answer.
-    pub async fn sync_once(&self, admits: bool) -> Result<(), StoreError> {
+    pub(crate) async fn sync_once(&self, admits: bool) -> Result<(), StoreError> {
         let Some(store) = &self.store else { return Ok(()) };
         let now = self.env.now();
         let found = store.load(&record_key(), now).await?;

@@ -91,7 +91,7 @@ impl HubParts<'_> {
     }
 
     /// Starts the connectors.
-    pub fn start_registry(&self, specs: Vec<ConnectorSpec>) -> (Connectors, RegistryHandle) {
+    pub(crate) fn start_registry(&self, specs: Vec<ConnectorSpec>) -> (Connectors, RegistryHandle) {
         let deps = RegistryDeps {
             core: Arc::clone(&self.core),
             blocks: self.blocks.clone(),
@@ -103,7 +103,7 @@ impl HubParts<'_> {
     }
 
     /// Starts the sampling of metrics.
-    pub fn start_sampling(&self) {
+    pub(crate) fn start_sampling(&self) {
         let sources = metrics_sampler::MetricSources {
             core: Arc::clone(&self.core),
             client_keys: Arc::clone(&self.client_keys),
@@ -115,7 +115,7 @@ impl HubParts<'_> {
     }
 
     /// Starts the rotation of keys by schedule, if it is configured.
-    pub fn start_key_rotation(&self, connectors: &Connectors) {
+    pub(crate) fn start_key_rotation(&self, connectors: &Connectors) {
         let settings = self.settings();
         let Some(period) = settings.key_rotation_period() else { return };
         let connectors = connectors.clone();
@@ -136,7 +136,7 @@ impl HubParts<'_> {
     }
 
     /// Starts the loop that reloads the configuration files.
-    pub fn start_reload(
+    pub(crate) fn start_reload(
         &self,
         registry: RegistryHandle,
         published_connectors: Connectors,
@@ -161,7 +161,11 @@ impl HubParts<'_> {
     }
 
     /// Builds what issues codes and tokens and keeps sessions.
-    pub fn grants(&self, connectors: &Connectors, subject_keys: SubjectKeys) -> GrantServices {
+    pub(crate) fn grants(
+        &self,
+        connectors: &Connectors,
+        subject_keys: SubjectKeys,
+    ) -> GrantServices {
         let (settings, core) = (self.settings(), &self.core);
         let failure_limits = auth_failure_limits(&settings.limits);
         GrantServices::new(GrantDependencies {
@@ -225,7 +229,7 @@ impl HubParts<'_> {
     }
 
     /// Builds the state that the endpoints share.
-    pub fn hub(
+    pub(crate) fn hub(
         &self,
         connectors: Connectors,
         grants: GrantServices,
@@ -272,7 +276,7 @@ impl HubParts<'_> {
     }
 
     /// Builds the readiness checks.
-    pub fn readiness(
+    pub(crate) fn readiness(
         &mut self,
         hub: &Hub,
         reload: Reload,
@@ -313,7 +317,7 @@ impl HubParts<'_> {
     ///
     /// # Errors
     /// Returns an error if the settings can't be shown.
-    pub fn admin(
+    pub(crate) fn admin(
         &self,
         hub: &Hub,
         refresh_tokens: Arc<RefreshTokens>,

@@ -106,7 +106,7 @@ pub(super) struct KeyRotationSchedule {
 }
 
 impl KeyRotationSchedule {
-    pub fn new(
+    pub(crate) fn new(
         settings: KeyRotationSettings,
         keys: SharedKeys,
         store: &Arc<dyn Store>,
@@ -128,7 +128,7 @@ impl KeyRotationSchedule {
     }
 
     /// Makes a step at intervals. Never returns.
-    pub async fn run(mut self) {
+    pub(crate) async fn run(mut self) {
         let mut ticks = tokio::time::interval(STEP_INTERVAL);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
@@ -139,7 +139,7 @@ impl KeyRotationSchedule {
 
     /// Makes one step. A failure is reported until the keys are no longer due; and before they are,
     /// that the hub can't write new ones.
-    pub async fn step(&mut self) -> RotationStep {
+    pub(crate) async fn step(&mut self) -> RotationStep {
         let now = self.env.now();
         let is_due = self.is_due(now);
         if !is_due {

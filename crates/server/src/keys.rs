@@ -73,11 +73,11 @@ pub(super) struct SharedKeys {
 
 impl SharedKeys {
     /// Returns what the operator has to fix, if anything.
-    pub fn finding(&self) -> Option<CheckFinding> {
+    pub(crate) fn finding(&self) -> Option<CheckFinding> {
         self.last_error.load_full().map(|finding| CheckFinding::clone(&finding))
     }
 
-    pub fn rows(&self, now: Timestamp) -> Vec<KeyRow> {
+    pub(crate) fn rows(&self, now: Timestamp) -> Vec<KeyRow> {
         keyfiles::key_rows(&self.ring.load(), &self.upstream.load(), now)
     }
 
@@ -92,7 +92,7 @@ impl SharedKeys {
     ///
     /// # Errors
     /// The reason why the folder can't be read; the former keys stay in use.
-    pub async fn reload(&self) -> Result<Vec<String>, String> {
+    pub(crate) async fn reload(&self) -> Result<Vec<String>, String> {
         if let Some(reload_sender) = &self.reload_sender {
             let (done, is_done) = oneshot::channel();
             if reload_sender.send(done).await.is_ok() {

@@ -37,7 +37,7 @@ pub(super) struct LabelPolicy {
 
 impl LabelPolicy {
     /// Reads the policy from the settings.
-    pub fn from_settings(loaded: &LoadedConfig) -> Self {
+    pub(crate) fn from_settings(loaded: &LoadedConfig) -> Self {
         Self {
             labels: loaded.settings.metrics.service_provider_labels,
             platform: loaded.settings.platform,
@@ -45,7 +45,7 @@ impl LabelPolicy {
     }
 
     /// Applies the labels of this federation, and removes the series of removed labels.
-    pub fn apply(self, federation: &Federation, metrics: &Metrics) {
+    pub(crate) fn apply(self, federation: &Federation, metrics: &Metrics) {
         if self.labels == ServiceProviderLabels::Class {
             metrics.set_client_classes(self.classes(federation));
         }

@@ -45,7 +45,7 @@ impl PeerHubClient {
     ///
     /// # Errors
     /// Returns an error if the TLS library can't be set up.
-    pub fn new(access: Option<&PeerAccess>) -> Result<Option<Self>, EgressError> {
+    pub(crate) fn new(access: Option<&PeerAccess>) -> Result<Option<Self>, EgressError> {
         let Some(PeerAccess { token, peers }) = access.filter(|access| !access.peers.is_empty())
         else {
             return Ok(None);

@@ -52,7 +52,7 @@ pub(super) fn prepare_traces(
 
 impl TraceExport {
     /// Starts the export. Returns the tracer, to be flushed at shutdown.
-    pub fn start_export(self) -> Tracer {
+    pub(crate) fn start_export(self) -> Tracer {
         if let Some(export) = self.export {
             actix::spawn(export);
         }

@@ -18,7 +18,7 @@ pub(super) struct Heartbeat(Arc<Mutex<Vec<mpsc::Sender<Ping>>>>);
 
 impl Heartbeat {
     /// Creates a heartbeat with these threads registered.
-    pub fn for_arbiters(arbiters: &[Arbiter]) -> Self {
+    pub(crate) fn for_arbiters(arbiters: &[Arbiter]) -> Self {
         let heartbeat = Self::default();
         for arbiter in arbiters {
             let clone = heartbeat.clone();
@@ -29,7 +29,7 @@ impl Heartbeat {
     }
 
     /// Registers the current thread. Must be called inside an actix system.
-    pub fn register_current_thread(&self) {
+    pub(crate) fn register_current_thread(&self) {
         // One ping at a time: a full channel means that the last ping is unanswered.
         let (ask, mut asked) = mpsc::channel::<Ping>(1);
         actix::spawn(async move {
@@ -44,7 +44,7 @@ impl Heartbeat {
     /// Returns true when every thread has answered, and false at once if a thread left the previous
     /// ping unanswered. A thread that newly hangs makes this wait: use a timeout. Ended threads are
     /// ignored.
-    pub async fn all_responsive(&self) -> bool {
+    pub(crate) async fn all_responsive(&self) -> bool {
         let asked: Result<Vec<_>, ()> = {
             let mut threads = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             threads.retain(|thread| !thread.is_closed());

@@ -14,7 +14,7 @@ use super::toml_values::line_number;
 ///
 /// # Errors
 /// Returns a diagnostic at the first line that is not valid, or that repeats a key.
-pub fn parse_fluent(file: &Path, text: &str) -> Result<SourceFile, Diagnostic> {
+pub(crate) fn parse_fluent(file: &Path, text: &str) -> Result<SourceFile, Diagnostic> {
     let at = |line, key: &str, message: &str, fix: &str| Diagnostic {
         line: Some(line),
         key: key.to_owned(),

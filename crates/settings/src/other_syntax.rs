@@ -2,14 +2,14 @@
 
 /// A syntax that operators write in place of TOML.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum OtherSyntax {
+pub(crate) enum OtherSyntax {
     Yaml,
     Json,
 }
 
 impl OtherSyntax {
     /// Returns what is wrong with the file, and what to type.
-    pub const fn message_and_fix(self) -> (&'static str, &'static str) {
+    pub(crate) const fn message_and_fix(self) -> (&'static str, &'static str) {
         match self {
             Self::Yaml => (
                 "is YAML, not TOML",
@@ -24,7 +24,7 @@ impl OtherSyntax {
 }
 
 /// Returns the syntax of a text that is not valid TOML, by its first line that is no comment.
-pub fn other_syntax(text: &str) -> Option<OtherSyntax> {
+pub(crate) fn other_syntax(text: &str) -> Option<OtherSyntax> {
     let mut lines = text.lines().map(str::trim_ascii);
     let first = lines.find(|line| !line.is_empty() && !line.starts_with('#'))?;
     if first.starts_with('{') || matches!(first, "[" | "[{") {

@@ -9,7 +9,7 @@ use super::ValueError;
 ///
 /// # Errors
 /// Returns an error if the file can't be read or contains no certificate.
-pub fn read_pem(file: &Path) -> Result<String, ValueError> {
+pub(crate) fn read_pem(file: &Path) -> Result<String, ValueError> {
     let fix = "create a PEM file of certificates; the path is relative to the configuration folder";
     let message = match std::fs::read_to_string(file) {
         Ok(text) if text.contains("-----BEGIN CERTIFICATE-----") => return Ok(text),

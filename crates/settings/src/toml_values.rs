@@ -6,7 +6,7 @@ use figment::value::{Dict, Value};
 use toml::de::{DeTable, DeValue};
 
 /// Converts a TOML value to a figment value.
-pub fn figment_value(value: toml::Value) -> Value {
+pub(crate) fn figment_value(value: toml::Value) -> Value {
     match value {
         toml::Value::String(text) => Value::from(text),
         toml::Value::Integer(number) => Value::from(number),
@@ -23,7 +23,7 @@ pub fn figment_value(value: toml::Value) -> Value {
 }
 
 /// Adds the line of each key of a table to `lines`.
-pub fn index_table(
+pub(crate) fn index_table(
     text: &str,
     prefix: &str,
     table: &DeTable<'_>,
@@ -49,12 +49,12 @@ fn index_value(text: &str, path: &str, value: &DeValue<'_>, lines: &mut BTreeMap
 }
 
 /// Returns the line at a byte offset, counted from 1.
-pub fn line_number(text: &str, offset: usize) -> usize {
+pub(crate) fn line_number(text: &str, offset: usize) -> usize {
     1 + text.bytes().take(offset).filter(|byte| *byte == b'\n').count()
 }
 
 /// `["secrets", "0", "env"]` → `secrets[0].env`.
-pub fn key_path(path: &[String]) -> String {
+pub(crate) fn key_path(path: &[String]) -> String {
     let mut key = String::new();
     for part in path {
         if part.parse::<usize>().is_ok() {
@@ -70,7 +70,7 @@ pub fn key_path(path: &[String]) -> String {
 }
 
 /// Removes the value at a path; returns true if there was one.
-pub fn remove_at_path(values: &mut Dict, path: &[String]) -> bool {
+pub(crate) fn remove_at_path(values: &mut Dict, path: &[String]) -> bool {
     match path {
         [] => false,
         [last] => values.remove(last).is_some(),
@@ -93,14 +93,14 @@ fn remove_in_value(value: &mut Value, path: &[String]) -> bool {
 }
 
 /// Collects the texts at these keys, at any depth.
-pub fn collect_texts(values: &Dict, keys: &[&str], names: &mut Vec<String>) {
+pub(crate) fn collect_texts(values: &Dict, keys: &[&str], names: &mut Vec<String>) {
     for (key, value) in values {
         collect_texts_in_value(key, value, keys, names);
     }
 }
 
 /// Calls `each` with the key and text of every string below a value.
-pub fn visit_texts(key: &str, value: &Value, each: &mut impl FnMut(&str, &str)) {
+pub(crate) fn visit_texts(key: &str, value: &Value, each: &mut impl FnMut(&str, &str)) {
     match value {
         Value::String(_, text) => each(key, text),
         Value::Dict(_, table) => table

@@ -8,7 +8,7 @@ use super::{Capacities, RecordKind, Usage};
 const UNLISTED: &RecordKind = &RecordKind::new("unlisted", b'?', "unlisted", 0);
 
 /// One value for each kind of record, and one for all kinds that the store doesn't hold.
-pub struct ByKind<T> {
+pub(crate) struct ByKind<T> {
     /// In the order of the capacities, which begin with what every login uses.
     values: Vec<(&'static RecordKind, T)>,
     unlisted: T,
@@ -16,13 +16,16 @@ pub struct ByKind<T> {
 
 impl<T> ByKind<T> {
     /// Makes the value of each kind.
-    pub fn new(capacities: &Capacities, mut make: impl FnMut(&'static RecordKind) -> T) -> Self {
+    pub(crate) fn new(
+        capacities: &Capacities,
+        mut make: impl FnMut(&'static RecordKind) -> T,
+    ) -> Self {
         let values = capacities.kinds().iter().map(|kind| (*kind, make(kind))).collect();
         Self { values, unlisted: make(UNLISTED) }
     }
 
     /// Makes the value of each capacity, which the kinds that share it have in common.
-    pub fn for_pools(capacities: &Capacities, make: impl Fn(Usage) -> T) -> Self
+    pub(crate) fn for_pools(capacities: &Capacities, make: impl Fn(Usage) -> T) -> Self
     where
         T: Clone,
     {
@@ -33,18 +36,18 @@ impl<T> ByKind<T> {
     }
 
     /// Returns the value of a kind.
-    pub fn get(&self, kind: &RecordKind) -> &T {
+    pub(crate) fn get(&self, kind: &RecordKind) -> &T {
         let found = self.values.iter().find(|(listed, _)| *listed == kind);
         found.map_or(&self.unlisted, |(_, value)| value)
     }
 
     /// Returns the kind that has this letter.
-    pub fn kind_of_letter(&self, letter: u8) -> Option<&'static RecordKind> {
+    pub(crate) fn kind_of_letter(&self, letter: u8) -> Option<&'static RecordKind> {
         self.values.iter().map(|(kind, _)| *kind).find(|kind| kind.letter == letter)
     }
 
     /// Iterates over the values of all kinds.
-    pub fn iter(&self) -> impl Iterator<Item = &T> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
         self.values.iter().map(|(_, value)| value)
     }
 }

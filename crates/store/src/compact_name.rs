@@ -7,7 +7,7 @@ use passerelle_protocol::digest;
 
 /// Name of a record or family. A SHA-256 hash takes 32 bytes, not the 43 of its base64url form.
 #[derive(Clone, PartialEq, Eq)]
-pub enum CompactName {
+pub(crate) enum CompactName {
     Digest([u8; 32]),
     Text(Box<str>),
 }
@@ -37,7 +37,7 @@ impl From<&Family> for CompactName {
 
 impl CompactName {
     /// Returns the name as text.
-    pub fn to_text(&self) -> String {
+    pub(crate) fn to_text(&self) -> String {
         match self {
             Self::Digest(digest) => digest::base64url(digest),
             Self::Text(name) => name.to_string(),

@@ -9,7 +9,7 @@ const MIN_ENCRYPTION_KEY_CHARS: usize = 32;
 
 /// Reads the keys at `encryption_keys` of a table. Reports none at all, one that is too short, and
 /// one that is listed twice.
-pub fn read_encryption_keys(
+pub(crate) fn read_encryption_keys(
     table: &mut KindTable<'_>,
     references: &[SecretRef],
 ) -> Vec<Secret<String>> {

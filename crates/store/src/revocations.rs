@@ -23,7 +23,7 @@ struct SequenceNumber(u64);
 /// The families of a record, if it has any. Eight bytes, because there can be a million waiting
 /// logins, which have none.
 #[derive(Clone, Default)]
-pub struct Membership(Option<Arc<JoinedFamilies>>);
+pub(crate) struct Membership(Option<Arc<JoinedFamilies>>);
 
 struct JoinedFamilies {
     families: Box<[CompactName]>,
@@ -32,14 +32,14 @@ struct JoinedFamilies {
 
 impl Membership {
     /// Returns the families.
-    pub fn families(&self) -> &[CompactName] {
+    pub(crate) fn families(&self) -> &[CompactName] {
         self.0.as_ref().map_or(&[], |joined| &joined.families)
     }
 }
 
 /// Revoked families, and the order of admissions and revocations.
 #[derive(Default)]
-pub struct Revocations {
+pub(crate) struct Revocations {
     table: RwLock<RevocationTable>,
     next_seq: AtomicU64,
     /// Latest expiry of any record that belongs to a family, in milliseconds.
@@ -62,7 +62,7 @@ struct Revocation {
 
 impl Revocations {
     /// Lets a record join families now. Returns `None` if one of them is revoked.
-    pub fn admit(
+    pub(crate) fn admit(
         &self,
         families: &[Family],
         expires_at: Timestamp,
@@ -85,14 +85,14 @@ impl Revocations {
     }
 
     /// Records that the record of these families, if any, may live until `expires_at`.
-    pub fn extend_latest_expiry(&self, membership: &Membership, expires_at: Timestamp) {
+    pub(crate) fn extend_latest_expiry(&self, membership: &Membership, expires_at: Timestamp) {
         if membership.0.is_some() {
             self.latest_expiry.fetch_max(expires_at.millis(), Ordering::SeqCst);
         }
     }
 
     /// Returns whether one of the families was revoked after the record joined it.
-    pub fn is_revoked(&self, membership: &Membership) -> bool {
+    pub(crate) fn is_revoked(&self, membership: &Membership) -> bool {
         let Some(joined) = &membership.0 else { return false };
         let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
         joined.families.iter().any(|family| {
@@ -102,7 +102,7 @@ impl Revocations {
     }
 
     /// Revokes a family; it admits no record until `until`.
-    pub fn revoke(&self, family: CompactName, until: Timestamp, now: Timestamp) {
+    pub(crate) fn revoke(&self, family: CompactName, until: Timestamp, now: Timestamp) {
         let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
         let keep_until =
             until.max(Timestamp::from_millis(self.latest_expiry.load(Ordering::SeqCst)));
@@ -121,7 +121,7 @@ impl Revocations {
 
     /// Returns the families that admit no record at `now`, and until when. A snapshot needs no
     /// positions: it does not contain the revoked records.
-    pub fn closed_families(&self, now: Timestamp) -> Vec<(CompactName, Timestamp)> {
+    pub(crate) fn closed_families(&self, now: Timestamp) -> Vec<(CompactName, Timestamp)> {
         let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
         let closed = table.revocations.iter().filter(|(_, revocation)| now < revocation.until);
         closed.map(|(family, revocation)| (family.clone(), revocation.until)).collect()

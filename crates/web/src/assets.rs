@@ -18,7 +18,7 @@ const NOT_FOUND: Rejection = Rejection::OutsideLogin(ErrorCode::NotFound);
 ///
 /// # Errors
 /// Returns the rejection to answer with.
-pub async fn serve_theme_logo(context: RequestContext) -> Result<HttpResponse, Rejection> {
+pub(crate) async fn serve_theme_logo(context: RequestContext) -> Result<HttpResponse, Rejection> {
     let logo = context.hub.logo.as_ref().ok_or(NOT_FOUND)?;
     Ok(make_cacheable(logo_response(logo)))
 }
@@ -28,7 +28,7 @@ pub async fn serve_theme_logo(context: RequestContext) -> Result<HttpResponse, R
 ///
 /// # Errors
 /// Returns the rejection to answer with.
-pub async fn serve_favicon(context: RequestContext) -> Result<HttpResponse, Rejection> {
+pub(crate) async fn serve_favicon(context: RequestContext) -> Result<HttpResponse, Rejection> {
     let favicon = context.hub.favicon.as_ref().ok_or(NOT_FOUND)?;
     Ok(make_cacheable(logo_response(favicon)))
 }
@@ -38,7 +38,7 @@ pub async fn serve_favicon(context: RequestContext) -> Result<HttpResponse, Reje
 ///
 /// # Errors
 /// Returns the rejection to answer with.
-pub async fn serve_connector_logo(
+pub(crate) async fn serve_connector_logo(
     context: RequestContext,
     path: web::Path<String>,
 ) -> Result<HttpResponse, Rejection> {
@@ -54,7 +54,7 @@ pub async fn serve_connector_logo(
 ///
 /// # Errors
 /// Returns the rejection to answer with.
-pub async fn serve_service_logo(
+pub(crate) async fn serve_service_logo(
     context: RequestContext,
     path: web::Path<String>,
 ) -> Result<HttpResponse, Rejection> {

@@ -36,7 +36,7 @@ use passerelle_quota::RateLimitError;
 ///
 /// # Errors
 /// Returns the rejection to answer with.
-pub async fn get(context: RequestContext) -> Result<HttpResponse, Rejection> {
+pub(crate) async fn get(context: RequestContext) -> Result<HttpResponse, Rejection> {
     let params = context.query().map_err(|error| Rejection::malformed(error.code()))?;
     handle_request(&context, &params, RequestMethod::Get).await
 }
@@ -45,7 +45,10 @@ pub async fn get(context: RequestContext) -> Result<HttpResponse, Rejection> {
 ///
 /// # Errors
 /// Returns the rejection to answer with.
-pub async fn post(context: RequestContext, body: web::Payload) -> Result<HttpResponse, Rejection> {
+pub(crate) async fn post(
+    context: RequestContext,
+    body: web::Payload,
+) -> Result<HttpResponse, Rejection> {
     check_post(
         context.content_type(),
         context.request.query_string(),
@@ -69,7 +72,7 @@ pub async fn post(context: RequestContext, body: web::Payload) -> Result<HttpRes
 }
 
 /// Redirects `GET /api/v1/authorize` to the current path (R121).
-pub async fn redirect_v1(request: HttpRequest) -> HttpResponse {
+pub(crate) async fn redirect_v1(request: HttpRequest) -> HttpResponse {
     match request.query_string() {
         "" => see_other("/api/v2/authorize"),
         query => see_other(&format!("/api/v2/authorize?{query}")),
@@ -80,7 +83,10 @@ pub async fn redirect_v1(request: HttpRequest) -> HttpResponse {
 ///
 /// # Errors
 /// Returns the rejection to answer with.
-pub async fn push(context: RequestContext, body: web::Payload) -> Result<HttpResponse, Rejection> {
+pub(crate) async fn push(
+    context: RequestContext,
+    body: web::Payload,
+) -> Result<HttpResponse, Rejection> {
     let answer = read_and_push(&context, body).await;
     let refusal = answer.as_ref().err().map(|error| error.code);
     context.hub.core.metrics.record_pushed_request(refusal);

@@ -22,7 +22,7 @@ const PREFLIGHT_MAX_AGE: usize = 600;
 
 /// Who may read the answers of an endpoint from a page of another origin.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum CorsPolicy {
+pub(crate) enum CorsPolicy {
     /// No page.
     None,
     /// Pages of every origin: the answer is public, and the same for everyone.
@@ -32,13 +32,13 @@ pub enum CorsPolicy {
 }
 
 /// Returns the middleware of [`CorsPolicy::Public`].
-pub fn allow_every_origin() -> DefaultHeaders {
+pub(crate) fn allow_every_origin() -> DefaultHeaders {
     DefaultHeaders::new().add((ACCESS_CONTROL_ALLOW_ORIGIN, "*"))
 }
 
 /// Returns the route that answers preflight requests of [`CorsPolicy::Public`] (Fetch §4.8): pages
 /// may send any header, because the answer depends on none.
-pub fn preflight_route() -> Route {
+pub(crate) fn preflight_route() -> Route {
     let is_preflight = |context: &guard::GuardContext<'_>| {
         context.head().headers().contains_key(ACCESS_CONTROL_REQUEST_METHOD)
     };
@@ -53,7 +53,7 @@ pub fn preflight_route() -> Route {
 
 /// Returns the middleware of [`CorsPolicy::RegisteredOrigins`]. Origins are read from the current
 /// configuration at each request, and compared character for character.
-pub fn allow_registered_origins(hub: web::Data<Hub>) -> Cors {
+pub(crate) fn allow_registered_origins(hub: web::Data<Hub>) -> Cors {
     Cors::default()
         .allowed_origin_fn(move |origin, _| {
             origin.to_str().is_ok_and(|origin| hub.core.federation.load().has_cors_origin(origin))

@@ -22,11 +22,11 @@ use passerelle_protocol::client_auth::AuthMethod;
 use passerelle_protocol::ids::ClientId;
 
 /// Path of the form for an authorization request.
-pub const DIAGNOSTICS_PATH: &str = "/api/v2/diagnostics";
+pub(crate) const DIAGNOSTICS_PATH: &str = "/api/v2/diagnostics";
 
 /// Returns the `error_uri` of a failed token request: on a sandbox hub, for the errors whose
 /// description hides the cause, the address of a new diagnostic; else of the page about the error.
-pub fn token_error_uri(hub: &Hub, error: &GrantError) -> Option<String> {
+pub(crate) fn token_error_uri(hub: &Hub, error: &GrantError) -> Option<String> {
     let issuer = &hub.core.issuer;
     let is_diagnosed = matches!(error.code.entry().oauth, "invalid_client" | "invalid_grant");
     if hub.sandbox == SandboxRoutes::Off || !is_diagnosed {
@@ -40,7 +40,7 @@ pub fn token_error_uri(hub: &Hub, error: &GrantError) -> Option<String> {
 ///
 /// # Errors
 /// Returns the rejection to answer with.
-pub async fn show_form(context: RequestContext) -> Result<HttpResponse, Rejection> {
+pub(crate) async fn show_form(context: RequestContext) -> Result<HttpResponse, Rejection> {
     Ok(diagnostics_page(&context, 200, DiagnosticsPage::Form))
 }
 
@@ -48,7 +48,7 @@ pub async fn show_form(context: RequestContext) -> Result<HttpResponse, Rejectio
 ///
 /// # Errors
 /// Returns the rejection to answer with.
-pub async fn explain_request(
+pub(crate) async fn explain_request(
     context: RequestContext,
     body: web::Payload,
 ) -> Result<HttpResponse, Rejection> {
@@ -92,7 +92,7 @@ fn diagnostics_page(context: &RequestContext, status: u16, page: DiagnosticsPage
 ///
 /// # Errors
 /// Returns the rejection to answer with: also for a diagnostic that has expired.
-pub async fn show_token_diagnostic(
+pub(crate) async fn show_token_diagnostic(
     context: RequestContext,
     path: web::Path<String>,
 ) -> Result<HttpResponse, Rejection> {

@@ -22,7 +22,7 @@ use passerelle_protocol::email_domain::EmailDomain;
 ///
 /// # Errors
 /// Returns the rejection to answer with.
-pub async fn find_by_email(
+pub(crate) async fn find_by_email(
     context: RequestContext,
     path: web::Path<String>,
     body: web::Payload,

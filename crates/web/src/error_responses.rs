@@ -27,7 +27,7 @@ use passerelle_telemetry::at_level;
 
 /// An actix handler whose rejections become responses.
 #[derive(Clone)]
-pub struct RejectionHandler<F>(pub F);
+pub(crate) struct RejectionHandler<F>(pub F);
 
 impl<F, Args> Handler<(RequestContext, Args)> for RejectionHandler<F>
 where
@@ -65,7 +65,7 @@ fn check_cookies(context: &RequestContext) -> Result<(), Rejection> {
 }
 
 /// Responds with JSON where programs call, else with a page.
-pub async fn error_response(context: &RequestContext, code: ErrorCode) -> HttpResponse {
+pub(crate) async fn error_response(context: &RequestContext, code: ErrorCode) -> HttpResponse {
     if context.hub.routes.has_json_errors(context.request.path()) {
         json_error_response(code)
     } else {
@@ -74,7 +74,7 @@ pub async fn error_response(context: &RequestContext, code: ErrorCode) -> HttpRe
 }
 
 /// Returns the response of a handler, or the one of its rejection.
-pub async fn response_or_rejection(
+pub(crate) async fn response_or_rejection(
     context: &RequestContext,
     handled: Result<HttpResponse, Rejection>,
 ) -> HttpResponse {
@@ -85,7 +85,10 @@ pub async fn response_or_rejection(
 }
 
 /// Records a rejection and builds its response.
-pub async fn rejection_response(context: &RequestContext, rejection: Rejection) -> HttpResponse {
+pub(crate) async fn rejection_response(
+    context: &RequestContext,
+    rejection: Rejection,
+) -> HttpResponse {
     match rejection {
         Rejection::Malformed { code, client_id } => {
             error_pages::malformed_request(context, code, client_id.as_ref())

@@ -20,7 +20,7 @@ use passerelle_protocol::revocation;
 ///
 /// # Errors
 /// Returns the rejection to answer with.
-pub async fn introspect_token(
+pub(crate) async fn introspect_token(
     context: RequestContext,
     body: web::Payload,
 ) -> Result<HttpResponse, Rejection> {
@@ -44,7 +44,7 @@ pub async fn introspect_token(
 ///
 /// # Errors
 /// Returns the rejection to answer with.
-pub async fn revoke_token(
+pub(crate) async fn revoke_token(
     context: RequestContext,
     body: web::Payload,
 ) -> Result<HttpResponse, Rejection> {

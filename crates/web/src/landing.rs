@@ -11,7 +11,7 @@ use super::responses::landing_page_response;
 ///
 /// # Errors
 /// None; handlers of pages share this type.
-pub async fn show_landing_page(context: RequestContext) -> Result<HttpResponse, Rejection> {
+pub(crate) async fn show_landing_page(context: RequestContext) -> Result<HttpResponse, Rejection> {
     let locale = context.locale(&[]);
     Ok(landing_page_response(&context.hub, 200, &locale, |chrome| LandingPage.render(chrome)))
 }

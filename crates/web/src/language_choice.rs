@@ -10,14 +10,14 @@ use super::responses::{add_cookie, see_other};
 use passerelle_protocol::catalogue::ErrorCode;
 
 /// Path of the form.
-pub const LANGUAGE_PATH: &str = "/api/v2/language";
+pub(crate) const LANGUAGE_PATH: &str = "/api/v2/language";
 
 /// Handles `GET /api/v2/language`: remembers the language, and redirects to the page that showed
 /// the form.
 ///
 /// # Errors
 /// `Malformed` if the path is not one of the hub's pages.
-pub async fn choose_language(context: RequestContext) -> Result<HttpResponse, Rejection> {
+pub(crate) async fn choose_language(context: RequestContext) -> Result<HttpResponse, Rejection> {
     let query = context.query()?;
     let malformed = || Rejection::malformed(ErrorCode::BadRequest);
     let return_path = query.get("path").filter(|path| is_page_path(path)).ok_or_else(malformed)?;

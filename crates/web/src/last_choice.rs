@@ -49,13 +49,13 @@ impl ChoiceQuery {
 }
 
 /// Returns the cookie that a finished login sets, if the operator enables it.
-pub fn last_choice_cookie(hub: &Hub, summary: &LoginSummary) -> Option<Cookie<'static>> {
+pub(crate) fn last_choice_cookie(hub: &Hub, summary: &LoginSummary) -> Option<Cookie<'static>> {
     let life = hub.core.federation.load().remember_last?;
     Some(hub.cookies.last_choice_cookie(summary.granted_by.as_ref()?, life))
 }
 
 /// Returns a cookie that removes the last choice, if the operator no longer enables it.
-pub fn outdated_cookie_removal(context: &RequestContext) -> Option<Cookie<'static>> {
+pub(crate) fn outdated_cookie_removal(context: &RequestContext) -> Option<Cookie<'static>> {
     let hub = &context.hub;
     let is_off = hub.core.federation.load().remember_last.is_none();
     (is_off && hub.cookies.has_last_choice(&context.request))
@@ -67,7 +67,7 @@ pub fn outdated_cookie_removal(context: &RequestContext) -> Option<Cookie<'stati
 ///
 /// # Errors
 /// Returns the rejection to answer with.
-pub async fn forget_last_choice(
+pub(crate) async fn forget_last_choice(
     context: RequestContext,
     path: web::Path<String>,
     body: web::Payload,

@@ -13,7 +13,7 @@ use actix_web::{HttpRequest, HttpResponse, web};
 
 use self::forwarded_params::{encode_params, forwarded_params, ui_locales};
 use self::logged_out::{IdpLogoutResult, logged_out_response};
-pub use self::logged_out::{LOGGED_OUT_PATH, show_logged_out};
+pub(crate) use self::logged_out::{LOGGED_OUT_PATH, show_logged_out};
 use super::csrf::{self, FormPurpose};
 use super::form::{self, FormError};
 use super::hub::Hub;
@@ -53,7 +53,7 @@ enum LogoutConfirmation {
 ///
 /// # Errors
 /// Returns the rejection to answer with.
-pub async fn get(context: RequestContext) -> Result<HttpResponse, Rejection> {
+pub(crate) async fn get(context: RequestContext) -> Result<HttpResponse, Rejection> {
     let query = context.query().map_err(|error| Rejection::MalformedLogout(error.code()))?;
     let params = match query.single(PENDING_PARAM) {
         Ok(None) => query,
@@ -74,7 +74,10 @@ pub async fn get(context: RequestContext) -> Result<HttpResponse, Rejection> {
 ///
 /// # Errors
 /// Returns the rejection to answer with.
-pub async fn post(context: RequestContext, body: web::Payload) -> Result<HttpResponse, Rejection> {
+pub(crate) async fn post(
+    context: RequestContext,
+    body: web::Payload,
+) -> Result<HttpResponse, Rejection> {
     let hub = &context.hub;
     check_post(
         context.content_type(),
@@ -126,7 +129,7 @@ fn fits_in_url(forwarded: &[(String, String)]) -> bool {
 ///
 /// # Errors
 /// Returns the rejection to answer with.
-pub async fn post_confirmation(
+pub(crate) async fn post_confirmation(
     context: RequestContext,
     body: web::Payload,
 ) -> Result<HttpResponse, Rejection> {
@@ -146,7 +149,7 @@ pub async fn post_confirmation(
 ///
 /// # Errors
 /// Returns the rejection to answer with.
-pub async fn return_from_idp(
+pub(crate) async fn return_from_idp(
     context: RequestContext,
     path: web::Path<String>,
 ) -> Result<HttpResponse, Rejection> {

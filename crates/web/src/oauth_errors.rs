@@ -13,7 +13,7 @@ use passerelle_protocol::catalogue::ErrorCode;
 ///
 /// # Errors
 /// Returns the rejection to answer with.
-pub async fn show_error(
+pub(crate) async fn show_error(
     context: RequestContext,
     path: web::Path<String>,
 ) -> Result<HttpResponse, Rejection> {
@@ -29,7 +29,7 @@ pub async fn show_error(
 /// Returns the `error_uri` of a response of the token endpoint (RFC 6749 §5.2). It depends on the
 /// public `error` only, so that it does not reveal whether a client exists. `None` for an error
 /// without a page.
-pub fn error_uri(issuer: &str, code: ErrorCode) -> Option<String> {
+pub(crate) fn error_uri(issuer: &str, code: ErrorCode) -> Option<String> {
     let error = code.entry().oauth;
     OauthErrorPage::for_error(error, None).map(|_| format!("{issuer}/errors/{error}"))
 }

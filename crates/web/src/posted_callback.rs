@@ -35,7 +35,7 @@ const MAX_URL_BYTES: usize = 4 * 1024;
 ///
 /// # Errors
 /// Returns the rejection to answer with.
-pub async fn save_callback(
+pub(crate) async fn save_callback(
     context: RequestContext,
     path: web::Path<String>,
     body: web::Payload,

@@ -19,7 +19,7 @@ use passerelle_protocol::ids::ConnectorId;
 ///
 /// # Errors
 /// Returns the rejection to answer with.
-pub async fn show_form(
+pub(crate) async fn show_form(
     context: RequestContext,
     path: web::Path<String>,
 ) -> Result<HttpResponse, Rejection> {
@@ -44,7 +44,7 @@ pub async fn show_form(
 ///
 /// # Errors
 /// Returns the rejection to answer with.
-pub async fn submit_form(
+pub(crate) async fn submit_form(
     context: RequestContext,
     path: web::Path<String>,
     body: web::Payload,

@@ -27,7 +27,7 @@ use passerelle_protocol::ids::Secret;
 ///
 /// # Errors
 /// Returns the rejection to answer with.
-pub async fn show_form(
+pub(crate) async fn show_form(
     context: RequestContext,
     path: web::Path<String>,
 ) -> Result<HttpResponse, Rejection> {
@@ -41,7 +41,7 @@ pub async fn show_form(
 ///
 /// # Errors
 /// Returns the rejection to answer with.
-pub async fn submit_form(
+pub(crate) async fn submit_form(
     context: RequestContext,
     path: web::Path<String>,
     body: web::Payload,

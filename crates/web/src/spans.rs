@@ -17,14 +17,14 @@ use passerelle_telemetry::trace::{Span, Tracer};
 static TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 
 /// Span of a request.
-pub struct RequestSpan {
+pub(crate) struct RequestSpan {
     method: &'static str,
     /// `None` if the path is not traced.
     span: Option<Span>,
 }
 
 /// Starts the span of a request, if its path is traced.
-pub fn start_request_span(
+pub(crate) fn start_request_span(
     tracer: &Tracer,
     routes: &RouteTable,
     request: &ServiceRequest,
@@ -39,7 +39,7 @@ pub fn start_request_span(
 
 impl RequestSpan {
     /// Runs `work` inside the span.
-    pub async fn run<T>(&self, work: impl Future<Output = T>) -> T {
+    pub(crate) async fn run<T>(&self, work: impl Future<Output = T>) -> T {
         match &self.span {
             Some(span) => span.run(work).await,
             None => work.await,
@@ -47,7 +47,7 @@ impl RequestSpan {
     }
 
     /// Records route, method and status of the response.
-    pub fn record_response(&mut self, answer: &Result<ServiceResponse<BoxBody>, Error>) {
+    pub(crate) fn record_response(&mut self, answer: &Result<ServiceResponse<BoxBody>, Error>) {
         let Some(span) = self.span.as_mut().filter(|span| span.is_recorded()) else { return };
         let (route, status) = match answer {
             Ok(response) => (response.request().match_pattern(), response.status()),

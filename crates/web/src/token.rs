@@ -16,7 +16,7 @@ use passerelle_protocol::token::{self, RefreshTokenSupport, TokenResponse};
 ///
 /// # Errors
 /// Returns the rejection to answer with.
-pub async fn post_token(
+pub(crate) async fn post_token(
     context: RequestContext,
     body: web::Payload,
 ) -> Result<HttpResponse, Rejection> {

@@ -17,7 +17,7 @@ use passerelle_quota::RateLimitError;
 ///
 /// # Errors
 /// Returns the rejection to answer with.
-pub async fn post_logout_token(
+pub(crate) async fn post_logout_token(
     context: RequestContext,
     path: web::Path<String>,
     body: web::Payload,

@@ -19,7 +19,7 @@ use passerelle_protocol::userinfo;
 ///
 /// # Errors
 /// Returns the rejection to answer with.
-pub async fn get_userinfo(
+pub(crate) async fn get_userinfo(
     context: RequestContext,
     body: web::Payload,
 ) -> Result<HttpResponse, Rejection> {

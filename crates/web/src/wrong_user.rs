@@ -21,7 +21,7 @@ use passerelle_hub::{Reply, StepError, redirect_state};
 ///
 /// # Errors
 /// Returns the rejection to answer with.
-pub async fn report_wrong_user(
+pub(crate) async fn report_wrong_user(
     context: RequestContext,
     path: web::Path<String>,
     body: web::Payload,

@@ -33,7 +33,7 @@ pub(super) struct TablePage<T> {
 
 impl TableQuery {
     /// Reads `q` and `page` from the query of a URL.
-    pub fn parse(query: &str) -> Self {
+    pub(super) fn parse(query: &str) -> Self {
         let mut parsed = Self::default();
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
             match &*name {
@@ -49,12 +49,12 @@ impl TableQuery {
     }
 
     /// Returns whether one of a row's texts contains what is searched.
-    pub fn matches<'a>(&self, mut texts: impl Iterator<Item = &'a str>) -> bool {
+    pub(super) fn matches<'a>(&self, mut texts: impl Iterator<Item = &'a str>) -> bool {
         texts.any(|text| fold_case(text).contains(&self.text))
     }
 
     /// Returns the page of these rows; the last one if there are fewer.
-    pub fn select<T>(&self, rows: Vec<T>) -> TablePage<T> {
+    pub(super) fn select<T>(&self, rows: Vec<T>) -> TablePage<T> {
         let total = rows.len();
         let pages = total.div_ceil(ROWS_PER_PAGE).max(1);
         let page = self.page.clamp(1, pages);
@@ -70,18 +70,18 @@ fn fold_case(text: &str) -> String {
 
 impl<T> TablePage<T> {
     /// Returns the page with other rows.
-    pub fn map<U>(self, convert: impl Fn(T) -> U) -> TablePage<U> {
+    pub(super) fn map<U>(self, convert: impl Fn(T) -> U) -> TablePage<U> {
         let Self { rows, total, page, pages, text } = self;
         TablePage { rows: rows.into_iter().map(convert).collect(), total, page, pages, text }
     }
 
     /// Returns the query of the page before this one.
-    pub fn previous_link(&self) -> Option<String> {
+    pub(super) fn previous_link(&self) -> Option<String> {
         (self.page > 1).then(|| self.link(self.page - 1))
     }
 
     /// Returns the query of the page after this one.
-    pub fn next_link(&self) -> Option<String> {
+    pub(super) fn next_link(&self) -> Option<String> {
         (self.page < self.pages).then(|| self.link(self.page + 1))
     }
 

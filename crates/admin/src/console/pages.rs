@@ -1,7 +1,7 @@
 //! The pages of the admin console, in English. They work without script; the templates escape every
 //! value.
 
-pub mod acts;
+pub(crate) mod acts;
 pub(super) mod failures;
 pub(super) mod overview;
 mod provider_rows;
@@ -26,7 +26,7 @@ use passerelle_web::csrf::{self, FormPurpose};
 use passerelle_web::pages::render_template;
 
 /// Data that every page for an operator has.
-pub struct PageContext {
+pub(crate) struct PageContext {
     nonce: String,
     /// Name of this hub.
     node: String,
@@ -105,7 +105,7 @@ pub(super) fn login_page(login: &LoginView, page: &PageContext) -> String {
 }
 
 /// Renders the recent logins of a person.
-pub fn person_logins_page(found: &PersonLogins, page: &PageContext) -> String {
+pub(crate) fn person_logins_page(found: &PersonLogins, page: &PageContext) -> String {
     render_template(&PersonLoginsTemplate { page, found })
 }
 
@@ -120,7 +120,7 @@ pub(super) fn not_found_page(error: &AdminError, page: &PageContext) -> String {
 }
 
 /// Renders the sign-in form. `refused` is the error of a token that was sent.
-pub fn sign_in_page(next: &str, refused: Option<ErrorCode>, nonce: &str) -> String {
+pub(crate) fn sign_in_page(next: &str, refused: Option<ErrorCode>, nonce: &str) -> String {
     let page = &PageContext::without_operator(nonce);
     render_template(&SignInTemplate { page, next, refused: refused.map(ErrorCode::entry) })
 }

@@ -56,7 +56,7 @@ const IDENTITY_PROVIDER: &str = "identity_provider";
 
 /// Reads the filter of `GET /admin/peer/failures` from its query.
 #[must_use]
-pub fn parse_failure_filter(query: &str) -> FailureFilter {
+pub(crate) fn parse_failure_filter(query: &str) -> FailureFilter {
     let mut filter = FailureFilter::default();
     for (name, value) in form_urlencoded::parse(query.as_bytes()) {
         match &*name {

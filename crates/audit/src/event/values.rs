@@ -31,7 +31,7 @@ pub enum ConfigChange {
 /// Name of a login or a session in the log: a hash, as 16 characters of base64url.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 #[serde(transparent)]
-pub struct Pseudonym(String);
+pub(crate) struct Pseudonym(String);
 
 impl Pseudonym {
     /// Hashes a name to 96 bits: unique enough, and useless as a key to the store.

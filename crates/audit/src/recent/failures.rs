@@ -109,7 +109,7 @@ struct CountedInterval {
 
 impl RecentFailures {
     /// Counts an event that has just been added to its timeline.
-    pub fn record(&self, id: &SupportId, timeline: &Timeline, entry: &TimelineEntry) {
+    pub(super) fn record(&self, id: &SupportId, timeline: &Timeline, entry: &TimelineEntry) {
         let is_granted = entry.kind == EventKind::CodeIssued;
         let code = entry.code.filter(|_| ends_attempt(entry.kind));
         if code.is_none() && !is_granted {
@@ -149,7 +149,7 @@ impl RecentFailures {
     }
 
     /// Summarizes the last hour.
-    pub fn summarize(&self, filter: &FailureFilter, now: Timestamp) -> FailureSummary {
+    pub(super) fn summarize(&self, filter: &FailureFilter, now: Timestamp) -> FailureSummary {
         let state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let hour = INTERVAL * u32::try_from(KEPT_INTERVALS).unwrap_or_default();
         let intervals =

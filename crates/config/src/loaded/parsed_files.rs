@@ -16,7 +16,7 @@ use passerelle_localization::MessageFile;
 use passerelle_settings::{Diagnostic, FileCheck, SecretContext, SourceFile};
 
 /// The files other than `passerelle.toml` and connectors, deserialized.
-pub struct ParsedFiles {
+pub(super) struct ParsedFiles {
     pub scopes: Option<(SourceFile, scopes::ScopeTables)>,
     pub notices: Option<(SourceFile, Vec<notices::Notice>)>,
     pub services: Vec<(SourceFile, ServiceProviderFile)>,
@@ -27,7 +27,7 @@ pub struct ParsedFiles {
 impl ParsedFiles {
     /// Reads the files of a configuration folder. `declared` is `None` if the settings are
     /// unreadable.
-    pub fn read(
+    pub(super) fn read(
         folder: &Path,
         declared: Option<&Declarations>,
         problems: &mut Vec<Diagnostic>,
@@ -52,14 +52,18 @@ impl ParsedFiles {
     }
 
     /// Checks what the settings name in these files: the default language.
-    pub fn check_references(&self, source: &SourceFile, settings: &Settings) -> Vec<Diagnostic> {
+    pub(super) fn check_references(
+        &self,
+        source: &SourceFile,
+        settings: &Settings,
+    ) -> Vec<Diagnostic> {
         let language = &settings.default_language;
         let language = languages::default_language_diagnostic(source, language, &self.languages);
         language.into_iter().collect()
     }
 
     /// Finds conflicts between service providers and data providers.
-    pub fn conflicts(&self, checked: Option<&settings::CheckedSettings>) -> Vec<Diagnostic> {
+    pub(super) fn conflicts(&self, checked: Option<&settings::CheckedSettings>) -> Vec<Diagnostic> {
         let services = self.services.iter();
         let services =
             services.map(|(source, file)| ClientDeclaration::from_service_provider(source, file));
@@ -82,7 +86,7 @@ impl ParsedFiles {
 }
 
 /// What service providers and data providers are checked against.
-pub struct ClientChecks<'a> {
+pub(super) struct ClientChecks<'a> {
     /// What secrets are read with.
     pub context: SecretContext<'a>,
     /// Without valid settings, rules that need them are not checked.
@@ -91,7 +95,11 @@ pub struct ClientChecks<'a> {
 
 impl ClientChecks<'_> {
     /// Checks every service provider and data provider.
-    pub fn check(&self, parsed: ParsedFiles, problems: &mut Vec<Diagnostic>) -> CheckedClients {
+    pub(super) fn check(
+        &self,
+        parsed: ParsedFiles,
+        problems: &mut Vec<Diagnostic>,
+    ) -> CheckedClients {
         let Self { context, settings } = self;
         let ParsedFiles { scopes, notices, services, data_providers, languages } = parsed;
         let tables = scopes.as_ref().map(|(_, tables)| tables.clone()).unwrap_or_default();
@@ -127,7 +135,7 @@ impl ClientChecks<'_> {
 }
 
 /// The files of [`ParsedFiles`], checked.
-pub struct CheckedClients {
+pub(super) struct CheckedClients {
     services: Vec<(SourceFile, CheckedServiceProvider)>,
     data_providers: Vec<(SourceFile, CheckedDataProvider)>,
     scopes: Option<(SourceFile, scopes::ScopeTables)>,
@@ -137,13 +145,13 @@ pub struct CheckedClients {
 
 impl CheckedClients {
     /// Returns the files of the clients.
-    pub fn sources(&self) -> impl Iterator<Item = &SourceFile> {
+    pub(super) fn sources(&self) -> impl Iterator<Item = &SourceFile> {
         let data_providers = self.data_providers.iter().map(|(source, _)| source);
         self.services.iter().map(|(source, _)| source).chain(data_providers)
     }
 
     /// Adds the connectors; returns `None` if a file is missing.
-    pub fn with_connectors(
+    pub(super) fn with_connectors(
         self,
         connectors: Vec<(SourceFile, ConfiguredConnector)>,
     ) -> Option<CheckedFiles> {

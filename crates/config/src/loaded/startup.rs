@@ -51,7 +51,11 @@ pub fn load_usable_config(
 
 /// Returns the settings file, with the check of whether the settings and the scope tables prevent a
 /// start.
-pub fn settings_file(folder: &Path, environment: &Environment, kinds: Kinds) -> SettingsFile {
+pub(super) fn settings_file(
+    folder: &Path,
+    environment: &Environment,
+    kinds: Kinds,
+) -> SettingsFile {
     let path = folder.join("passerelle.toml");
     let (folder, environment) = (folder.to_owned(), environment.clone());
     let start_check = move || {

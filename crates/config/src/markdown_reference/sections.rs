@@ -13,7 +13,7 @@ pub(super) struct Section {
 
 impl Section {
     /// Returns the section of `key`, if one of `sections` names it.
-    pub fn of_key(sections: &'static [Self], key: &str) -> Option<&'static Self> {
+    pub(super) fn of_key(sections: &'static [Self], key: &str) -> Option<&'static Self> {
         let matched = |section: &&Self| {
             section.prefixes.iter().filter(|prefix| key.starts_with(*prefix)).map(|p| p.len()).max()
         };

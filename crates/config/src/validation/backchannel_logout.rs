@@ -10,7 +10,7 @@ use passerelle_settings::{Diagnostic, FileCheck, SourceFile};
 const URI: &str = "backchannel_logout_uri";
 
 /// Reads the endpoint. Returns `None` and reports a problem if the hub must not call it.
-pub fn read_logout_endpoint(
+pub(crate) fn read_logout_endpoint(
     check: &mut FileCheck<'_>,
     file: &ServiceProviderFile,
 ) -> Option<LogoutEndpoint> {

@@ -30,7 +30,7 @@ impl CertificateExpiry {
 }
 
 /// Returns the expiry of each certificate that the files reference. Skips those that can't be read.
-pub fn certificate_expiries(
+pub(crate) fn certificate_expiries(
     files: &[&SourceFile],
     folder: &Path,
     environment: &Environment,

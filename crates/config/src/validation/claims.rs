@@ -12,7 +12,7 @@ use passerelle_settings::{FileCheck, ValueError};
 const MAX_CLAIM_NAME_CHARS: usize = 128;
 
 /// Checks the declared claims.
-pub fn check_claims(check: &mut FileCheck<'_>, claims: &BTreeMap<String, ClaimDeclaration>) {
+pub(crate) fn check_claims(check: &mut FileCheck<'_>, claims: &BTreeMap<String, ClaimDeclaration>) {
     let mut total = 0_usize;
     for (name, declaration) in claims {
         let key = format!("claims.{name}");

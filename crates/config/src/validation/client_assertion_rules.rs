@@ -8,7 +8,7 @@ use passerelle_protocol::security_profile::SecurityProfile;
 use passerelle_settings::FileCheck;
 
 /// Returns the rules of a service provider's file.
-pub fn assertion_rules(file: &ServiceProviderFile) -> AssertionRules {
+pub(crate) fn assertion_rules(file: &ServiceProviderFile) -> AssertionRules {
     // FAPI 2.0 Security Profile §5.3.2.1: the issuer, as a string.
     let audiences = if file.profile.is_some() {
         AcceptedAudiences::IssuerAlone
@@ -20,13 +20,13 @@ pub fn assertion_rules(file: &ServiceProviderFile) -> AssertionRules {
 
 /// Returns the registered algorithm; without one, any that the profile allows (OpenID Connect
 /// Dynamic Client Registration 1.0 §2).
-pub fn assertion_algs(file: &ServiceProviderFile) -> AcceptedAlgs {
+pub(crate) fn assertion_algs(file: &ServiceProviderFile) -> AcceptedAlgs {
     let registered = file.token_endpoint_auth_signing_alg.map(AcceptedAlgs::from);
     registered.unwrap_or(file.profile.map_or(AcceptedAlgs::ANY, SecurityProfile::algs))
 }
 
 /// Reports a `client_assertion_audiences` that can't work.
-pub fn check_audiences(check: &mut FileCheck<'_>, listed: &[String]) {
+pub(crate) fn check_audiences(check: &mut FileCheck<'_>, listed: &[String]) {
     const KEY: &str = "client_assertion_audiences";
     if listed.is_empty() {
         check.report(KEY, "is empty, so no assertion can ever be accepted", Audience::VOCABULARY);

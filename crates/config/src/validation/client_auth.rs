@@ -19,7 +19,7 @@ use passerelle_settings::{Diagnostic, FileCheck, SecretContext};
 const MAX_VALID_SECRETS: usize = 2;
 
 /// Reads the client secrets. Leaves out invalid ones and reports them.
-pub fn read_secrets(
+pub(crate) fn read_secrets(
     check: &mut FileCheck<'_>,
     given: &[ClientSecret],
     context: &SecretContext<'_>,
@@ -67,7 +67,7 @@ impl NoValidSecret {
 }
 
 /// Returns how a service provider with these secrets authenticates.
-pub fn authentication(
+pub(crate) fn authentication(
     file: &ServiceProviderFile,
     secrets: Vec<DatedSecret>,
 ) -> ClientAuthentication {
@@ -96,7 +96,11 @@ pub fn authentication(
 }
 
 /// Checks that the registered method matches the secrets and keys.
-pub fn check_auth_method(check: &mut FileCheck<'_>, file: &ServiceProviderFile, keys: &KeySource) {
+pub(crate) fn check_auth_method(
+    check: &mut FileCheck<'_>,
+    file: &ServiceProviderFile,
+    keys: &KeySource,
+) {
     let method = file.token_endpoint_auth_method;
     match method {
         None

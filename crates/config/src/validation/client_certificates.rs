@@ -35,7 +35,7 @@ impl CertificateSource {
 }
 
 /// Checks `[public.client_certificates]`.
-pub fn check_hub_certificates(
+pub(crate) fn check_hub_certificates(
     check: &mut FileCheck<'_>,
     public: &PublicListener,
     context: &SecretContext<'_>,
@@ -73,7 +73,7 @@ pub fn check_hub_certificates(
 
 /// Returns what the proxies must do so that no client can forge a certificate; `None` if the hub
 /// gets no certificates.
-pub fn proxy_duty(public: &PublicListener) -> Option<String> {
+pub(crate) fn proxy_duty(public: &PublicListener) -> Option<String> {
     let ClientCertificatesConfig { header, base_url, .. } = public.client_certificates.as_ref()?;
     let elsewhere = match base_url {
         Some(base_url) => format!(
@@ -91,7 +91,7 @@ pub fn proxy_duty(public: &PublicListener) -> Option<String> {
 
 /// Returns the one name that the file registers for its certificate; `None` without one, with
 /// several, or with an unreadable one.
-pub fn registered_name(file: &ServiceProviderFile) -> Option<CertificateName> {
+pub(crate) fn registered_name(file: &ServiceProviderFile) -> Option<CertificateName> {
     let subject = file.tls_client_auth_subject_dn.as_deref();
     let mut names = [
         subject.and_then(DistinguishedName::parse).map(CertificateName::SubjectDn),
@@ -108,7 +108,7 @@ pub fn registered_name(file: &ServiceProviderFile) -> Option<CertificateName> {
 
 /// Checks what a service provider's file says of certificates. Without `declarations` the hub's own
 /// settings are unreadable, and unknown.
-pub fn check_client_certificates(
+pub(crate) fn check_client_certificates(
     check: &mut FileCheck<'_>,
     file: &ServiceProviderFile,
     declarations: Option<&Declarations>,

@@ -17,7 +17,7 @@ use passerelle_settings::{Diagnostic, FileCheck, SecretContext, SourceFile, safe
 
 /// The fields of a client's file that concern its keys.
 #[derive(Clone, Copy)]
-pub struct KeyDeclaration<'a> {
+pub(crate) struct KeyDeclaration<'a> {
     /// Inline key set.
     pub jwks: Option<&'a JwksSource>,
     /// URL of the key set.
@@ -44,7 +44,7 @@ impl<'a> From<&'a ServiceProviderFile> for KeyDeclaration<'a> {
 }
 
 /// Reads the keys. Returns [`KeySource::None`] and reports a problem if they are invalid.
-pub fn read_key_source(
+pub(crate) fn read_key_source(
     check: &mut FileCheck<'_>,
     given: &KeyDeclaration<'_>,
     context: &SecretContext<'_>,
@@ -71,7 +71,7 @@ pub fn read_key_source(
 /// Returns the encryption of a service provider's responses, which is required on the high platform
 /// and rejected on the standard one. The algorithm is explicit rather than derived from the keys,
 /// so that adding a key doesn't change it.
-pub fn response_encryption(
+pub(crate) fn response_encryption(
     check: &mut FileCheck<'_>,
     file: &ServiceProviderFile,
     keys: &KeySource,
@@ -130,7 +130,11 @@ fn require_on_high(
 
 /// Checks that an inline key set has a key for each algorithm. Keys at a `jwks_uri` may change and
 /// are not checked.
-pub fn check_encryption_keys(check: &mut FileCheck<'_>, keys: &KeySource, algs: &[EncryptionAlg]) {
+pub(crate) fn check_encryption_keys(
+    check: &mut FileCheck<'_>,
+    keys: &KeySource,
+    algs: &[EncryptionAlg],
+) {
     let KeySource::Inline(keys) = keys else { return };
     for alg in algs.iter().filter(|alg| keys.encryption.select(**alg).is_none()) {
         let why = keys

@@ -11,7 +11,7 @@ use passerelle_protocol::ids::{ClientId, ConnectorId};
 use passerelle_settings::{Diagnostic, SourceFile, file_diagnostic};
 
 /// Returns a warning for each connector whose category has no heading.
-pub fn unknown_category_warnings(
+pub(crate) fn unknown_category_warnings(
     connectors: &BTreeMap<ConnectorId, ConfiguredConnector>,
     settings: &Settings,
 ) -> Vec<Diagnostic> {
@@ -31,7 +31,7 @@ pub fn unknown_category_warnings(
 /// With `subject = "pivot"` the identity provider's claims determine the user, with or without a
 /// register. If its users could edit their own attributes, each of them could impersonate anyone.
 /// Sandboxes are exempt.
-pub fn check_identity(
+pub(crate) fn check_identity(
     source: &SourceFile,
     connector: &ConfiguredConnector,
     subject: SubjectSource,
@@ -46,14 +46,14 @@ pub fn check_identity(
 }
 
 /// Creates the warning about a category without a heading.
-pub fn unknown_category_warning(path: &Path) -> Diagnostic {
+pub(crate) fn unknown_category_warning(path: &Path) -> Diagnostic {
     let message = "is a category without a heading; the choice page shows this connector under the remaining ones";
     let fix = "add it to [choice] categories in passerelle.toml, or use the id of an existing one";
     Diagnostic { key: "category".into(), ..file_diagnostic(path, message, fix) }
 }
 
 /// Returns warnings about settings that are for tests only or have no effect on this platform.
-pub fn connector_warnings(
+pub(crate) fn connector_warnings(
     path: &Path,
     connector: &ConfiguredConnector,
     platform: Platform,
@@ -111,7 +111,7 @@ pub fn connector_warnings(
 }
 
 /// Warns about blocks for a `client_id` that no service provider has.
-pub fn unknown_service_provider_warnings<'a>(
+pub(crate) fn unknown_service_provider_warnings<'a>(
     folder: &Path,
     connectors: impl IntoIterator<Item = &'a ConfiguredConnector>,
     known: &BTreeSet<&ClientId>,

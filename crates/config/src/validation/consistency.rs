@@ -12,7 +12,7 @@ use passerelle_settings::{Diagnostic, FileCheck, SourceFile, secret_rules};
 
 /// The fields of a client's file that must be consistent with other files.
 #[derive(Clone, Copy)]
-pub struct ClientDeclaration<'a> {
+pub(crate) struct ClientDeclaration<'a> {
     /// The client's file.
     pub source: &'a SourceFile,
     /// Its client_id.
@@ -25,7 +25,10 @@ pub struct ClientDeclaration<'a> {
 
 impl<'a> ClientDeclaration<'a> {
     /// Returns the fields of a service provider's file.
-    pub fn from_service_provider(source: &'a SourceFile, file: &'a ServiceProviderFile) -> Self {
+    pub(crate) fn from_service_provider(
+        source: &'a SourceFile,
+        file: &'a ServiceProviderFile,
+    ) -> Self {
         let ServiceProviderFile { client_id, sector, subject_key_version, .. } = file;
         Self {
             source,
@@ -36,7 +39,7 @@ impl<'a> ClientDeclaration<'a> {
     }
 
     /// Returns the fields of a data provider's file.
-    pub fn from_data_provider(source: &'a SourceFile, file: &'a DataProviderFile) -> Self {
+    pub(crate) fn from_data_provider(source: &'a SourceFile, file: &'a DataProviderFile) -> Self {
         let DataProviderFile { client_id, sector, subject_key_version, .. } = file;
         Self {
             source,
@@ -85,7 +88,7 @@ impl Conflict {
 }
 
 /// Returns every conflict between files of service providers and data providers.
-pub fn find_conflicts(
+pub(crate) fn find_conflicts(
     declarations: &[ClientDeclaration<'_>],
     versions: &BTreeSet<u32>,
 ) -> Vec<Conflict> {
@@ -96,7 +99,7 @@ pub fn find_conflicts(
 }
 
 /// Returns the files whose `client_id` another file has too.
-pub fn duplicate_ids(declarations: &[ClientDeclaration<'_>]) -> Vec<Conflict> {
+pub(crate) fn duplicate_ids(declarations: &[ClientDeclaration<'_>]) -> Vec<Conflict> {
     let mut found = Vec::new();
     let mut seen: BTreeMap<&ClientId, &ClientDeclaration<'_>> = BTreeMap::new();
     for declaration in declarations {
@@ -113,7 +116,7 @@ pub fn duplicate_ids(declarations: &[ClientDeclaration<'_>]) -> Vec<Conflict> {
 
 /// Returns the files that declare another client's `client_id` as their sector although that client
 /// declares none. A sector is shared only if each file declares it.
-pub fn sector_conflicts(declarations: &[ClientDeclaration<'_>]) -> Vec<Conflict> {
+pub(crate) fn sector_conflicts(declarations: &[ClientDeclaration<'_>]) -> Vec<Conflict> {
     let undeclared: BTreeMap<&str, &ClientDeclaration<'_>> = declarations
         .iter()
         .filter(|declaration| declaration.sector.is_none())
@@ -136,7 +139,7 @@ pub fn sector_conflicts(declarations: &[ClientDeclaration<'_>]) -> Vec<Conflict>
 
 /// Returns the files whose version of the subject key doesn't exist, or differs within a sector.
 /// Two versions in one sector would give a user two `sub`.
-pub fn key_version_conflicts(
+pub(crate) fn key_version_conflicts(
     declarations: &[ClientDeclaration<'_>],
     versions: &BTreeSet<u32>,
 ) -> Vec<Conflict> {
@@ -177,7 +180,7 @@ pub fn key_version_conflicts(
 /// Returns the files that reference an `ID.secret` of the configuration folder which another file
 /// of the same name references too. Otherwise a connector of that name could send a service
 /// provider's secret to its own server.
-pub fn shared_secret_conflicts<'a>(
+pub(crate) fn shared_secret_conflicts<'a>(
     sources: impl IntoIterator<Item = &'a SourceFile>,
     folder: &Path,
 ) -> Vec<Conflict> {
@@ -210,7 +213,7 @@ pub fn shared_secret_conflicts<'a>(
 }
 
 /// Reports a `client_id` that is not 1 to 255 printable ASCII characters.
-pub fn check_client_id(check: &mut FileCheck<'_>, client_id: &ClientId) {
+pub(crate) fn check_client_id(check: &mut FileCheck<'_>, client_id: &ClientId) {
     let id = client_id.as_str();
     if id.is_empty() || id.len() > 255 || !id.bytes().all(|c| c.is_ascii_graphic()) {
         let fix = "use 1 to 255 printable ASCII characters without spaces";
@@ -219,20 +222,20 @@ pub fn check_client_id(check: &mut FileCheck<'_>, client_id: &ClientId) {
 }
 
 /// Returns true if the text is a valid id of a category.
-pub fn is_category_id(id: &str) -> bool {
+pub(crate) fn is_category_id(id: &str) -> bool {
     let charset = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-';
     (1..=32).contains(&id.len()) && id.bytes().all(charset)
 }
 
 /// Reports an empty sector.
-pub fn check_sector(check: &mut FileCheck<'_>, sector: Option<&str>) {
+pub(crate) fn check_sector(check: &mut FileCheck<'_>, sector: Option<&str>) {
     if sector.is_some_and(|sector| sector.trim_ascii().is_empty()) {
         check.report("sector", "is empty", "name the sector, or remove the key");
     }
 }
 
 /// Reports entries of `scopes` that the scope table doesn't contain.
-pub fn check_scopes_are_known(
+pub(crate) fn check_scopes_are_known(
     check: &mut FileCheck<'_>,
     granted: &[Scope],
     table: NamedScopeTable<'_>,

@@ -8,7 +8,7 @@ use passerelle_settings::{Diagnostic, FileCheck, SourceFile, ValueError};
 use passerelle_connector::ConfiguredConnector;
 
 /// Checks the domains that one file lists.
-pub fn check_email_domains(check: &mut FileCheck<'_>, patterns: &[String]) {
+pub(crate) fn check_email_domains(check: &mut FileCheck<'_>, patterns: &[String]) {
     let mut known = BTreeSet::new();
     for (index, pattern) in patterns.iter().enumerate() {
         let checked = match check_pattern(pattern) {
@@ -49,7 +49,9 @@ fn check_pattern(pattern: &str) -> Result<(), ValueError> {
 }
 
 /// Returns a warning for each domain that two files list: its users choose between the two.
-pub fn shared_domain_warnings(connectors: &[(SourceFile, ConfiguredConnector)]) -> Vec<Diagnostic> {
+pub(crate) fn shared_domain_warnings(
+    connectors: &[(SourceFile, ConfiguredConnector)],
+) -> Vec<Diagnostic> {
     let mut first_owners = BTreeMap::new();
     let mut warnings = Vec::new();
     for (source, connector) in connectors {

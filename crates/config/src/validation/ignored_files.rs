@@ -11,7 +11,7 @@ const FILES: [&str; 3] = ["passerelle", "scopes", "notices"];
 
 /// Returns a warning about each file whose extension is that of another syntax, or `TOML` in
 /// capitals. Skips those that a key of `read` names, such as the key set of a client.
-pub fn ignored_file_warnings(
+pub(crate) fn ignored_file_warnings(
     folder: &Path,
     connectors: &Path,
     read: &[&SourceFile],

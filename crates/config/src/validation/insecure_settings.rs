@@ -11,7 +11,7 @@ use passerelle_settings::{Diagnostic, SourceFile};
 const FIX: &str = "never use it in production";
 
 /// Returns the warning about a service provider with plain HTTP.
-pub fn service_provider_warning(
+pub(crate) fn service_provider_warning(
     (source, file): &(SourceFile, ServiceProviderFile),
 ) -> Option<Diagnostic> {
     let message = "allows authorization codes to be sent without TLS";
@@ -19,7 +19,7 @@ pub fn service_provider_warning(
 }
 
 /// Returns the warning about a data provider with plain HTTP.
-pub fn data_provider_warning(
+pub(crate) fn data_provider_warning(
     (source, provider): &(SourceFile, CheckedDataProvider),
 ) -> Option<Diagnostic> {
     let message = "allows its keys to be fetched without TLS";
@@ -28,7 +28,7 @@ pub fn data_provider_warning(
 
 /// Returns the warnings about the settings file. `register` is the register's table by its kind. A
 /// server on this machine needs no TLS.
-pub fn settings_warnings(
+pub(crate) fn settings_warnings(
     source: &SourceFile,
     settings: &Settings,
     register: &Map<String, Value>,

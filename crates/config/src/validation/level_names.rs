@@ -13,7 +13,7 @@ use passerelle_settings::FileCheck;
 const MAX_NAME_BYTES: usize = 128;
 
 /// Checks the `[level_names.NAME]` tables.
-pub fn check_level_names(check: &mut FileCheck<'_>, settings: &Settings) {
+pub(crate) fn check_level_names(check: &mut FileCheck<'_>, settings: &Settings) {
     for (name, declaration) in &settings.level_names {
         let key = format!("level_names.{name}");
         // `acr_values` are separated by spaces (OpenID Connect Core 1.0 §3.1.2.1).
@@ -38,7 +38,7 @@ pub fn check_level_names(check: &mut FileCheck<'_>, settings: &Settings) {
 
 /// Returns what a service provider's file says of `acr`, and reports what is invalid. Without
 /// declarations, because the settings are unreadable, nothing is checked.
-pub fn acr_registration(
+pub(crate) fn acr_registration(
     check: &mut FileCheck<'_>,
     file: &ServiceProviderFile,
     platform: Option<Platform>,
@@ -81,7 +81,7 @@ pub fn acr_registration(
 
 /// Reports names in a connector's `[acr.names]` that are not declared, and values that don't prove
 /// the level of their name.
-pub fn check_acr_names(
+pub(crate) fn check_acr_names(
     check: &mut FileCheck<'_>,
     file: &ConnectorFile,
     declarations: &Declarations,

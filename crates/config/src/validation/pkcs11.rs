@@ -24,7 +24,7 @@ pub struct Pkcs11Access {
 }
 
 /// Checks the table; `None` without one, or if it is invalid.
-pub fn check_pkcs11(
+pub(crate) fn check_pkcs11(
     check: &mut FileCheck<'_>,
     settings: &Settings,
     context: &SecretContext<'_>,

@@ -11,7 +11,7 @@ use passerelle_settings::address::{self, PlainHttp};
 use passerelle_settings::{FileCheck, ValueError};
 
 /// Checks the settings that only a public client may have, and those that it must not have.
-pub fn check_public_client(
+pub(crate) fn check_public_client(
     check: &mut FileCheck<'_>,
     file: &ServiceProviderFile,
     platform: Option<Platform>,
@@ -88,7 +88,7 @@ fn check_cors_origin(origin: &str) -> Result<(), ValueError> {
 ///
 /// # Errors
 /// Returns the rule that the URI breaks.
-pub fn check_redirect_uri(
+pub(crate) fn check_redirect_uri(
     uri: &str,
     http: PlainHttp,
     client_type: ClientType,

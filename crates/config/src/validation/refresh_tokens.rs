@@ -10,7 +10,7 @@ use passerelle_protocol::registration::ConsentRequirement;
 use passerelle_settings::FileCheck;
 
 /// Checks that the user is asked, and that the lifetimes are sensible.
-pub fn check_refresh_tokens(check: &mut FileCheck<'_>, file: &ServiceProviderFile) {
+pub(super) fn check_refresh_tokens(check: &mut FileCheck<'_>, file: &ServiceProviderFile) {
     let Some(refresh_tokens) = file.refresh_tokens else { return };
     if file.consent() != ConsentRequirement::Required {
         let message = "gives access while the user is away, so the user must be asked";
@@ -23,7 +23,7 @@ pub fn check_refresh_tokens(check: &mut FileCheck<'_>, file: &ServiceProviderFil
 }
 
 /// Returns the rules that a table states.
-pub fn refresh_token_rules(config: RefreshTokensConfig) -> RefreshTokenRules {
+pub(super) fn refresh_token_rules(config: RefreshTokensConfig) -> RefreshTokenRules {
     RefreshTokenRules {
         lifetime: Duration::from_secs(config.lifetime_seconds),
         idle: Duration::from_secs(config.idle_seconds()),
@@ -33,7 +33,7 @@ pub fn refresh_token_rules(config: RefreshTokensConfig) -> RefreshTokenRules {
 
 /// Returns the scopes that a service provider may request: with refresh tokens also the one that
 /// asks for them.
-pub fn granted_scopes(file: &ServiceProviderFile) -> Vec<Scope> {
+pub(super) fn granted_scopes(file: &ServiceProviderFile) -> Vec<Scope> {
     let offline = Scope::from(OFFLINE_ACCESS);
     let is_listed = file.scopes.contains(&offline);
     let added = (file.refresh_tokens.is_some() && !is_listed).then_some(offline);

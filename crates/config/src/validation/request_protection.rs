@@ -11,7 +11,7 @@ use passerelle_settings::FileCheck;
 
 /// Reads the settings and reports those that can't work. `policy` is the hub's; `None` if the
 /// settings file is unreadable.
-pub fn request_protection(
+pub(crate) fn request_protection(
     check: &mut FileCheck<'_>,
     file: &ServiceProviderFile,
     keys: &KeySource,

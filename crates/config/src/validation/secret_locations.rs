@@ -3,7 +3,7 @@
 use passerelle_settings::{FileCheck, SecretLocations, environment};
 
 /// Checks `[secrets]`.
-pub fn check_locations(check: &mut FileCheck<'_>, places: &SecretLocations) {
+pub(crate) fn check_locations(check: &mut FileCheck<'_>, places: &SecretLocations) {
     let prefix = &places.environment_prefix;
     if !prefix.bytes().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == b'_')
         || prefix.starts_with(|c: char| c.is_ascii_digit())

@@ -18,7 +18,7 @@ const MAX_CODE_LIFETIME: Duration = Duration::from_secs(60);
 
 /// Returns the file with everything that its profile, or the hub's if that demands more, requires.
 /// Without `declarations` the hub's own settings are unreadable, and unknown.
-pub fn apply_profile(
+pub(super) fn apply_profile(
     check: &mut FileCheck<'_>,
     mut file: ServiceProviderFile,
     declarations: Option<&Declarations>,
@@ -41,7 +41,7 @@ pub fn apply_profile(
 }
 
 /// Checks that the hub's own settings allow its profile.
-pub fn check_hub_profile(check: &mut FileCheck<'_>, settings: &Settings) {
+pub(super) fn check_hub_profile(check: &mut FileCheck<'_>, settings: &Settings) {
     let Some(profile) = settings.profile.map(SecurityProfile::as_str) else { return };
     let mut report = |key: &str, message: &str, fix: &str| {
         let message = format!("{message} profile = \"{profile}\"");

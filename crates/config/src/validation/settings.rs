@@ -30,7 +30,7 @@ use passerelle_settings::{Diagnostic, FileCheck, SecretContext, SourceFile, Valu
 use passerelle_web::proxies;
 
 /// Checked settings with their resolved secrets.
-pub struct CheckedSettings {
+pub(crate) struct CheckedSettings {
     /// The file, with the variables that override it.
     pub source: SourceFile,
     /// The settings with absolute paths and `base_url` in canonical form.
@@ -50,7 +50,7 @@ pub struct CheckedSettings {
 
 /// Checks the settings and resolves their secrets, except those of the tables of kinds. Returns
 /// `None` and reports problems if they are invalid.
-pub fn check_settings(
+pub(crate) fn check_settings(
     check: &mut FileCheck<'_>,
     mut settings: Settings,
     kinds: Kinds,
@@ -134,7 +134,7 @@ fn check_private_address(check: &mut FileCheck<'_>, private: &PrivateListener) {
 const MIN_USABLE_LOGIN_SECONDS: u64 = 60;
 
 /// Returns warnings about settings that deviate from the specification or from good practice.
-pub fn settings_warnings(source: &SourceFile, settings: &Settings) -> Vec<Diagnostic> {
+pub(crate) fn settings_warnings(source: &SourceFile, settings: &Settings) -> Vec<Diagnostic> {
     let mut warnings = Vec::new();
     if settings.identity_source == IdentitySource::Provider
         && settings.platform == Platform::Standard

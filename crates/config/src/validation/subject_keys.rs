@@ -16,7 +16,7 @@ pub type SubjectKeysByVersion = BTreeMap<u32, SubjectKey>;
 const MIN_SUBJECT_KEY_BYTES: usize = 32;
 
 /// Reads the subject keys: `subject_key` is version 1, or `subject_keys` lists all versions.
-pub fn read_subject_keys(
+pub(crate) fn read_subject_keys(
     check: &mut FileCheck<'_>,
     settings: &Settings,
     context: &SecretContext<'_>,

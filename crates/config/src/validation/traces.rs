@@ -12,7 +12,7 @@ use passerelle_settings::{FileCheck, SecretContext, secrets};
 pub type TraceHeaders = BTreeMap<String, Secret<String>>;
 
 /// Checks the table and reads the headers.
-pub fn check_traces(
+pub(crate) fn check_traces(
     check: &mut FileCheck<'_>,
     traces: &TracesConfig,
     context: &SecretContext<'_>,

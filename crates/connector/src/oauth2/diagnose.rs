@@ -15,7 +15,7 @@ use passerelle_federation::login::upstream::AuthorizationRedirect;
 use passerelle_protocol::ids::Secret;
 
 /// Returns the diagnostics of an OAuth 2.0 provider.
-pub async fn diagnose(
+pub(super) async fn diagnose(
     connector: &Oauth2Connector,
     context: &DiagnosisContext,
 ) -> Vec<CheckDiagnostic> {

@@ -17,7 +17,7 @@ const VERIFIED: &str = "_verified";
 
 /// Groups of claims, by the names that the identity provider gives them.
 #[derive(Clone, Debug)]
-pub struct ClaimGroups(Vec<ClaimGroup>);
+pub(super) struct ClaimGroups(Vec<ClaimGroup>);
 
 /// Claims that belong together.
 #[derive(Clone, Debug, Default)]
@@ -30,7 +30,7 @@ struct ClaimGroup {
 
 impl ClaimGroups {
     /// Returns the groups of a connector whose claims are mapped in this way.
-    pub fn new(mapping: &Mapping) -> Self {
+    pub(super) fn new(mapping: &Mapping) -> Self {
         use Claim::{
             Birthcountry, Birthplace, Email, EmailVerified, FamilyName, GivenName, GivenNameArray,
             MiddleName, Name, PhoneNumber, PhoneNumberVerified,
@@ -68,7 +68,7 @@ impl ClaimGroups {
 
     /// Returns the identity claims of both sources, without protocol claims. Userinfo takes
     /// precedence.
-    pub fn merge(
+    pub(super) fn merge(
         &self,
         mut id_token: Map<String, Value>,
         mut userinfo: Map<String, Value>,

@@ -14,7 +14,7 @@ use passerelle_protocol::ids::Secret;
 ///
 /// # Errors
 /// `IdpAssertion` if no key can sign, `KeyDeviceUnavailable` if the key's device fails.
-pub async fn sign_client_assertion(
+pub(super) async fn sign_client_assertion(
     kind: &OidcKind,
     token_endpoint: &str,
     keys: &RelyingPartyKeys,

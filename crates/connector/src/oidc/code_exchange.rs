@@ -19,7 +19,7 @@ use passerelle_protocol::client_auth::JWT_BEARER_ASSERTION_TYPE;
 use passerelle_protocol::ids::Secret;
 
 /// Tokens of a token response, not verified yet.
-pub struct OidcTokens {
+pub(super) struct OidcTokens {
     pub access_token: Secret<String>,
     /// Compact, as received.
     pub id_token: Secret<String>,
@@ -27,7 +27,7 @@ pub struct OidcTokens {
 
 /// Returns the parameters of a client assertion (RFC 7521 §4.2); none if the hub uses a client
 /// secret.
-pub fn assertion_params(assertion: Option<Secret<String>>) -> Vec<(&'static str, String)> {
+pub(super) fn assertion_params(assertion: Option<Secret<String>>) -> Vec<(&'static str, String)> {
     assertion.map_or_else(Vec::new, |assertion| {
         vec![
             ("client_assertion_type", JWT_BEARER_ASSERTION_TYPE.to_owned()),

@@ -27,7 +27,10 @@ use passerelle_protocol::json::{self, ObjectWithoutRepeated};
 use passerelle_telemetry::printable_ascii;
 
 /// Returns the diagnostics of an OpenID provider.
-pub async fn diagnose(upstream: &Upstream, context: &DiagnosisContext) -> Vec<CheckDiagnostic> {
+pub(super) async fn diagnose(
+    upstream: &Upstream,
+    context: &DiagnosisContext,
+) -> Vec<CheckDiagnostic> {
     let kind = &upstream.kind;
     let options = HttpClientOptions {
         insecure_http: kind.insecure_http,

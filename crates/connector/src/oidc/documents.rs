@@ -12,7 +12,7 @@ use passerelle_telemetry::trace;
 
 /// Client for the documents of one identity provider.
 #[derive(Clone, Copy)]
-pub struct DocumentClient<'a> {
+pub(crate) struct DocumentClient<'a> {
     pub http: &'a SafeHttpClient,
     pub env: &'a Env,
     pub clock_skew: &'a ClockSkew,
@@ -23,7 +23,7 @@ impl DocumentClient<'_> {
     ///
     /// # Errors
     /// Returns an error if the call fails, or the status is not 200.
-    pub async fn get(self, url: &str) -> Result<HttpResponse, ConnectorError> {
+    pub(crate) async fn get(self, url: &str) -> Result<HttpResponse, ConnectorError> {
         let request: HttpRequest =
             http::Request::get(url).header(ACCEPT, "application/json").body(Vec::new()).map_err(
                 |_| ConnectorError::new(ErrorCode::IdpDiscovery, "the address is not a URL"),

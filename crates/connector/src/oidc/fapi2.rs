@@ -16,7 +16,7 @@ use passerelle_protocol::catalogue::ErrorCode;
 const CONTRADICTION: &str = "but fapi2 = true";
 
 /// Reports each setting of the file that contradicts the profile.
-pub fn check_file(kind: &OidcKind, check: &mut KindCheck<'_>) {
+pub(super) fn check_file(kind: &OidcKind, check: &mut KindCheck<'_>) {
     let mut demand = |holds: bool, key: &str, message: &str, fix: &str| {
         if !holds {
             check.report(key, format!("{message}, {CONTRADICTION}"), fix);
@@ -85,7 +85,10 @@ const fn is_allowed(alg: SigningAlg) -> bool {
 ///
 /// # Errors
 /// `IdpDiscovery` with every member that contradicts it.
-pub fn check_document(kind: &OidcKind, members: &Map<String, Value>) -> Result<(), ConnectorError> {
+pub(super) fn check_document(
+    kind: &OidcKind,
+    members: &Map<String, Value>,
+) -> Result<(), ConnectorError> {
     let is_true = |name: &str| members.get(name) == Some(&Value::Bool(true));
     let lists = |name: &str, value: &str| {
         let values = members.get(name).and_then(Value::as_array);

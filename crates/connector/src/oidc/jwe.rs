@@ -11,7 +11,7 @@ use passerelle_protocol::ids::Secret;
 
 /// Response that can be encrypted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum EncryptedResponse {
+pub(super) enum EncryptedResponse {
     IdToken,
     Userinfo,
     Authorization,
@@ -19,7 +19,7 @@ pub enum EncryptedResponse {
 
 impl EncryptedResponse {
     /// Returns the JWE algorithms that the file registers; `None` if it registers no encryption.
-    pub fn jwe_algorithms(self, kind: &OidcKind) -> Option<JweAlgorithms> {
+    pub(super) fn jwe_algorithms(self, kind: &OidcKind) -> Option<JweAlgorithms> {
         let algorithms = |alg: Option<EncryptionAlg>, enc: Option<ContentEncryption>| {
             alg.map(|alg| JweAlgorithms { alg, enc: enc.unwrap_or_default() })
         };
@@ -43,7 +43,7 @@ impl EncryptedResponse {
     ///
     /// # Errors
     /// Returns an error with a distinct code for each violated rule.
-    pub async fn decrypt(
+    pub(super) async fn decrypt(
         self,
         compact: &str,
         algorithms: JweAlgorithms,

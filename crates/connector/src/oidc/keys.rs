@@ -20,7 +20,7 @@ use passerelle_protocol::digest;
 ///
 /// # Errors
 /// Returns an error if the key set can't be fetched or parsed, or has no usable key.
-pub async fn fetch_keys(
+pub(super) async fn fetch_keys(
     jwks_uri: &Url,
     documents: DocumentClient<'_>,
 ) -> Result<FetchedDocument<VerificationKeys>, ConnectorError> {
@@ -57,7 +57,7 @@ pub async fn fetch_keys(
 /// add a tenth to the CPU time of a login, so this key compares the token instead.
 #[derive(Clone, derive_more::Debug)]
 #[debug("PreverifiedKey(***)")]
-pub struct PreverifiedKey {
+pub(super) struct PreverifiedKey {
     kid: Option<JsonWebKeyId>,
     kty: CoreJsonWebKeyType,
     alg: CoreJwsSigningAlgorithm,
@@ -68,7 +68,7 @@ pub struct PreverifiedKey {
 impl PreverifiedKey {
     /// Returns the key that accepts this part of a token that `verify_jws` has verified, with the
     /// `kid` of its header.
-    pub fn for_verified_token(compact: &str, kid: Option<&str>, alg: SigningAlg) -> Self {
+    pub(super) fn for_verified_token(compact: &str, kid: Option<&str>, alg: SigningAlg) -> Self {
         Self {
             verified_token: Some(compact.into()),
             kid: kid.map(|kid| JsonWebKeyId::new(kid.to_owned())),
@@ -89,7 +89,7 @@ impl PreverifiedKey {
     }
 
     /// Returns the algorithm as a type of `openidconnect`.
-    pub fn alg(&self) -> CoreJwsSigningAlgorithm {
+    pub(super) fn alg(&self) -> CoreJwsSigningAlgorithm {
         self.alg.clone()
     }
 }

@@ -150,7 +150,7 @@ const MEMBERS: &[(Shape, &[&str])] = &[
 ];
 
 /// Returns the malformed and the repeated members of a configuration document.
-pub fn find_malformed_members(document: &ObjectWithoutRepeated) -> Vec<MalformedMember> {
+pub(super) fn find_malformed_members(document: &ObjectWithoutRepeated) -> Vec<MalformedMember> {
     let malformed = |shape: Shape, name: &'static str| {
         let value = document.members.get(name).filter(|value| !shape.fits(value))?;
         Some(MalformedMember::Type { name, found: describe_json(value), shape })
@@ -165,7 +165,7 @@ pub fn find_malformed_members(document: &ObjectWithoutRepeated) -> Vec<Malformed
 }
 
 /// Returns the names of repeated members for a message, from their JSON Pointers.
-pub fn format_repeated(pointers: &BTreeSet<String>) -> String {
+pub(super) fn format_repeated(pointers: &BTreeSet<String>) -> String {
     let named = pointers.iter().take(MAX_NAMED_REPEATED);
     let named: Vec<String> =
         named.map(|pointer| printable_ascii(pointer.trim_start_matches('/'), 64)).collect();
@@ -179,7 +179,10 @@ pub fn format_repeated(pointers: &BTreeSet<String>) -> String {
 ///
 /// # Errors
 /// Returns what is wrong with it.
-pub fn needed_url<'a>(members: &'a Map<String, Value>, name: &str) -> Result<&'a str, String> {
+pub(super) fn needed_url<'a>(
+    members: &'a Map<String, Value>,
+    name: &str,
+) -> Result<&'a str, String> {
     match members.get(name) {
         None => Err(format!("it has no {name}, which logins need")),
         Some(Value::String(text)) if Url::parse(text).is_ok() => Ok(text),
@@ -191,7 +194,7 @@ pub fn needed_url<'a>(members: &'a Map<String, Value>, name: &str) -> Result<&'a
 }
 
 /// Returns a member that is a URL; `None` if it is absent or malformed.
-pub fn optional_url<'a>(members: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
+pub(super) fn optional_url<'a>(members: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
     needed_url(members, name).ok()
 }
 

@@ -12,7 +12,7 @@ use passerelle_protocol::ids::Secret;
 use passerelle_settings::address::PlainHttp;
 
 /// Protocol claims, which are verified and never passed on.
-pub const PROTOCOL_CLAIMS: [&str; 17] = [
+pub(super) const PROTOCOL_CLAIMS: [&str; 17] = [
     "iss",
     "aud",
     "exp",

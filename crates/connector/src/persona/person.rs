@@ -91,7 +91,7 @@ fn parse_error_message(text: &str, error: &toml::de::Error) -> String {
 ///
 /// # Errors
 /// Returns an error if the file can't be read, or is invalid.
-pub fn read_persons(path: Option<&Path>) -> Result<Vec<Persona>, FieldDiagnostic> {
+pub(super) fn read_persons(path: Option<&Path>) -> Result<Vec<Persona>, FieldDiagnostic> {
     let key = "kind.persona.persons";
     let text = match path {
         None => BUILT_IN_PERSONAS.to_owned(),

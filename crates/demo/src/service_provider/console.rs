@@ -15,7 +15,7 @@ use super::page::negotiate_locale;
 use super::settings::ConsoleAccess;
 
 /// Signs the browser in to the console that the form names, and redirects there.
-pub async fn open_console(
+pub(super) async fn open_console(
     this: ServiceProviderData,
     request: HttpRequest,
     body: web::Bytes,

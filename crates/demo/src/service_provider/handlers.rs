@@ -15,10 +15,10 @@ use passerelle_protocol::ids::Secret;
 use passerelle_web::pages::{DemoError, DemoSignedOut, DemoStart};
 
 /// The service provider, shared by its workers.
-pub type ServiceProviderData = web::Data<DemoServiceProvider>;
+pub(super) type ServiceProviderData = web::Data<DemoServiceProvider>;
 
 /// Shows the result of the login, or the start page.
-pub async fn show_page(this: ServiceProviderData, request: HttpRequest) -> HttpResponse {
+pub(super) async fn show_page(this: ServiceProviderData, request: HttpRequest) -> HttpResponse {
     let session = request.cookie(&this.session_cookie());
     let outcome = session.and_then(|cookie| {
         this.finished.load(&digest::sha256_base64url(cookie.value()), this.env.now())
@@ -34,7 +34,7 @@ pub async fn show_page(this: ServiceProviderData, request: HttpRequest) -> HttpR
 }
 
 /// Begins a login: redirects to the authorization endpoint of the hub.
-pub async fn log_in(
+pub(super) async fn log_in(
     this: ServiceProviderData,
     request: HttpRequest,
     body: web::Bytes,
@@ -80,7 +80,7 @@ pub async fn log_in(
 }
 
 /// Handles the response of the hub, and shows its result on the start page.
-pub async fn callback(this: ServiceProviderData, request: HttpRequest) -> HttpResponse {
+pub(super) async fn callback(this: ServiceProviderData, request: HttpRequest) -> HttpResponse {
     let answer = UniqueParams::parse(request.query_string().as_bytes());
     let state = answer.one("state").unwrap_or_default();
     let login_cookie = this.login_cookie(state);
@@ -112,7 +112,7 @@ pub async fn callback(this: ServiceProviderData, request: HttpRequest) -> HttpRe
 }
 
 /// Ends the session, then redirects to the end session endpoint of the hub (R170).
-pub async fn log_out(
+pub(super) async fn log_out(
     this: ServiceProviderData,
     request: HttpRequest,
     body: web::Bytes,
@@ -138,7 +138,7 @@ pub async fn log_out(
 
 /// Handles the redirect after the logout at the hub. The state shows that the hub has ended its
 /// session, in the browser that asked for it (RP-Initiated Logout 1.0 §3).
-pub async fn signed_out(this: ServiceProviderData, request: HttpRequest) -> HttpResponse {
+pub(super) async fn signed_out(this: ServiceProviderData, request: HttpRequest) -> HttpResponse {
     let answer = UniqueParams::parse(request.query_string().as_bytes());
     let pending =
         answer.one("state").and_then(|state| this.logouts.take(state, this.env.now(), |_| true));

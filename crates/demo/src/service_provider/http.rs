@@ -7,16 +7,16 @@ use actix_web::{HttpRequest, HttpResponse};
 use url::form_urlencoded;
 
 /// Parameters of a query or form; a repeated name counts as absent, because its value is ambiguous.
-pub struct UniqueParams(Vec<(String, String)>);
+pub(crate) struct UniqueParams(Vec<(String, String)>);
 
 impl UniqueParams {
     /// Parses a query or form.
-    pub fn parse(encoded: &[u8]) -> Self {
+    pub(crate) fn parse(encoded: &[u8]) -> Self {
         Self(form_urlencoded::parse(encoded).into_owned().collect())
     }
 
     /// Returns the value of a parameter that occurs once and is not empty.
-    pub fn one(&self, name: &str) -> Option<&str> {
+    pub(crate) fn one(&self, name: &str) -> Option<&str> {
         let mut values = self.0.iter().filter(|(other, _)| other == name);
         values
             .next()
@@ -28,14 +28,14 @@ impl UniqueParams {
 
 /// Returns why a form is rejected as cross-site (CSRF). Browsers without `Sec-Fetch-Site` are
 /// accepted: the session cookie is SameSite=Lax.
-pub fn cross_site_reason(request: &HttpRequest) -> Option<&'static str> {
+pub(crate) fn cross_site_reason(request: &HttpRequest) -> Option<&'static str> {
     let site = request.headers().get("sec-fetch-site")?;
     let own = site == "same-origin" || site == "none";
     (!own).then_some("This form was sent by another site.")
 }
 
 /// Redirects to `location` and sets these cookies.
-pub fn redirect_to(location: &str, cookies: Vec<Cookie<'static>>) -> HttpResponse {
+pub(crate) fn redirect_to(location: &str, cookies: Vec<Cookie<'static>>) -> HttpResponse {
     let mut answer = HttpResponse::SeeOther();
     answer
         .insert_header((header::LOCATION, location))

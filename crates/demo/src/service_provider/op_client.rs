@@ -24,7 +24,7 @@ const MAX_BODY: usize = 256 * 1024;
 
 /// Error of a call, as the demo page shows it.
 #[derive(thiserror::Error, Clone, Debug)]
-pub enum OpClientError {
+pub(crate) enum OpClientError {
     #[error("The hub's {0} can't be reached.")]
     Unreachable(&'static str),
     #[error("The hub's {what} answered with status {status}{detail}.")]
@@ -37,7 +37,7 @@ pub enum OpClientError {
 
 /// Members of the discovery document that the demo needs.
 #[derive(Clone, Deserialize)]
-pub struct OpMetadata {
+pub(crate) struct OpMetadata {
     pub issuer: String,
     pub authorization_endpoint: String,
     pub token_endpoint: String,
@@ -53,14 +53,14 @@ pub struct OpMetadata {
 }
 
 /// Token response, with its bytes for the page.
-pub struct DemoTokens {
+pub(crate) struct DemoTokens {
     pub id_token: String,
     pub access_token: Secret<String>,
     pub raw: String,
 }
 
 /// HTTP client of the hub.
-pub struct OpClient {
+pub(crate) struct OpClient {
     client: reqwest::Client,
 }
 
@@ -69,7 +69,7 @@ impl OpClient {
     ///
     /// # Errors
     /// Returns an error if TLS is not available.
-    pub fn new() -> Result<Self, reqwest::Error> {
+    pub(crate) fn new() -> Result<Self, reqwest::Error> {
         install_tls_provider();
         let build = |builder: reqwest::ClientBuilder| {
             builder.no_proxy().redirect(Policy::none()).timeout(TIME_LIMIT).build()
@@ -82,7 +82,7 @@ impl OpClient {
     /// # Errors
     /// Returns [`OpClientError::Issuer`] if the document names another issuer (Discovery 1.0 §4.3),
     /// or an error if the call fails.
-    pub async fn discover(&self, issuer: &str) -> Result<OpMetadata, OpClientError> {
+    pub(crate) async fn discover(&self, issuer: &str) -> Result<OpMetadata, OpClientError> {
         const WHAT: &str = "configuration document";
         let request = self.client.get(format!("{issuer}/.well-known/openid-configuration"));
         let metadata: OpMetadata = parse_json(WHAT, &self.send(WHAT, request, None).await?)?;
@@ -93,7 +93,7 @@ impl OpClient {
     ///
     /// # Errors
     /// Returns an error if the call fails or the key set is malformed.
-    pub async fn fetch_keys(
+    pub(crate) async fn fetch_keys(
         &self,
         metadata: &OpMetadata,
     ) -> Result<VerificationKeys, OpClientError> {
@@ -106,7 +106,7 @@ impl OpClient {
     ///
     /// # Errors
     /// Returns an error if the call fails or the response is malformed.
-    pub async fn redeem_code(
+    pub(crate) async fn redeem_code(
         &self,
         metadata: &OpMetadata,
         form: &[(&str, &str)],
@@ -135,7 +135,7 @@ impl OpClient {
     ///
     /// # Errors
     /// Returns an error if the call fails or the response is not a JWT.
-    pub async fn fetch_userinfo(
+    pub(crate) async fn fetch_userinfo(
         &self,
         metadata: &OpMetadata,
         access_token: &Secret<String>,
@@ -151,7 +151,7 @@ impl OpClient {
     ///
     /// # Errors
     /// Returns an error if the call fails or the response is malformed.
-    pub async fn introspect_token(
+    pub(crate) async fn introspect_token(
         &self,
         metadata: &OpMetadata,
         form: &[(&str, &str)],
@@ -167,7 +167,7 @@ impl OpClient {
 
     /// Calls the data provider with an access token; returns its response or the error, for
     /// display.
-    pub async fn fetch_record(
+    pub(crate) async fn fetch_record(
         &self,
         data_provider: Option<&str>,
         access_token: &Secret<String>,
@@ -183,7 +183,7 @@ impl OpClient {
     ///
     /// # Errors
     /// Returns an error if the call fails, or the console sets no cookie.
-    pub async fn sign_in_to_console(
+    pub(crate) async fn sign_in_to_console(
         &self,
         origin: &str,
         token: &Secret<String>,

@@ -53,7 +53,11 @@ impl DemoServiceProvider {
 }
 
 /// Returns the language of the parameter `name`, or that of the browser.
-pub fn negotiate_locale(request: &HttpRequest, parameters: &UniqueParams, name: &str) -> Locale {
+pub(crate) fn negotiate_locale(
+    request: &HttpRequest,
+    parameters: &UniqueParams,
+    name: &str,
+) -> Locale {
     let chosen: Vec<String> =
         parameters.one(name).unwrap_or_default().split(' ').map(str::to_owned).collect();
     let accepted =
@@ -62,12 +66,12 @@ pub fn negotiate_locale(request: &HttpRequest, parameters: &UniqueParams, name: 
 }
 
 /// Returns the path of the start page.
-pub fn home_path(locale: &Locale) -> String {
+pub(super) fn home_path(locale: &Locale) -> String {
     format!("/?lang={locale}")
 }
 
 /// Returns the parts of a token as indented JSON.
-pub fn token_parts(token: &VerifiedToken) -> TokenParts {
+pub(super) fn token_parts(token: &VerifiedToken) -> TokenParts {
     let VerifiedToken { jwe_header, jws, .. } = token;
     TokenParts {
         jwe_header: jwe_header.as_ref().map(indented),
@@ -77,7 +81,7 @@ pub fn token_parts(token: &VerifiedToken) -> TokenParts {
 }
 
 /// Returns the `amr` of an ID token.
-pub fn authentication_methods(token: &VerifiedToken) -> Vec<String> {
+pub(super) fn authentication_methods(token: &VerifiedToken) -> Vec<String> {
     let amr = token.jws.claims.get("amr").and_then(Value::as_array);
     amr.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
 }
@@ -87,7 +91,7 @@ fn indented(members: &Map<String, Value>) -> String {
 }
 
 /// Formats a claim: text without quotes, lists with commas.
-pub fn display_claim(value: &Value) -> String {
+pub(super) fn display_claim(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         Value::Array(items) => items.iter().map(display_claim).collect::<Vec<_>>().join(", "),

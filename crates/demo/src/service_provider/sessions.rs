@@ -6,19 +6,19 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use passerelle_protocol::env::Timestamp;
 
 /// Map of entries with expiry. When it is full, the entry that expires first is removed.
-pub struct SessionMap<V> {
+pub(crate) struct SessionMap<V> {
     capacity: usize,
     entries: Mutex<HashMap<String, (Timestamp, V)>>,
 }
 
 impl<V: Clone> SessionMap<V> {
     /// Creates a map of at most `capacity` entries.
-    pub fn new(capacity: usize) -> Self {
+    pub(crate) fn new(capacity: usize) -> Self {
         Self { capacity, entries: Mutex::default() }
     }
 
     /// Inserts an entry.
-    pub fn insert(&self, key: String, value: V, expires_at: Timestamp, now: Timestamp) {
+    pub(crate) fn insert(&self, key: String, value: V, expires_at: Timestamp, now: Timestamp) {
         let mut entries = self.lock();
         if entries.len() >= self.capacity {
             entries.retain(|_, (expires_at, _)| *expires_at > now);
@@ -34,7 +34,7 @@ impl<V: Clone> SessionMap<V> {
     }
 
     /// Returns the entry, if it has not expired.
-    pub fn load(&self, key: &str, now: Timestamp) -> Option<V> {
+    pub(crate) fn load(&self, key: &str, now: Timestamp) -> Option<V> {
         self.lock()
             .get(key)
             .filter(|(expires_at, _)| *expires_at > now)
@@ -43,7 +43,12 @@ impl<V: Clone> SessionMap<V> {
 
     /// Removes and returns the entry if it has not expired and `fits` accepts it. Only one caller
     /// gets it.
-    pub fn take(&self, key: &str, now: Timestamp, fits: impl FnOnce(&V) -> bool) -> Option<V> {
+    pub(crate) fn take(
+        &self,
+        key: &str,
+        now: Timestamp,
+        fits: impl FnOnce(&V) -> bool,
+    ) -> Option<V> {
         let mut entries = self.lock();
         entries.get(key).filter(|(expires_at, value)| *expires_at > now && fits(value))?;
         entries.remove(key).map(|(_, value)| value)

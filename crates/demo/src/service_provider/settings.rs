@@ -67,7 +67,7 @@ impl ServiceProviderSettings {
 }
 
 /// Reads the sign-in that a form requests.
-pub fn parse_sign_in(form: &UniqueParams) -> Option<DemoSignIn> {
+pub(super) fn parse_sign_in(form: &UniqueParams) -> Option<DemoSignIn> {
     let level = form.one("level")?;
     let level = Level::ALL.into_iter().find(|known| known.as_str() == level)?;
     match form.one("consent") {

@@ -16,7 +16,7 @@ use passerelle_protocol::json;
 
 /// Expected values, from the registration and the request.
 #[derive(Clone, Copy)]
-pub struct ExpectedToken<'a> {
+pub(super) struct ExpectedToken<'a> {
     pub issuer: &'a str,
     pub client_id: &'a str,
     pub alg: SigningAlg,
@@ -28,7 +28,7 @@ pub struct ExpectedToken<'a> {
 }
 
 /// Verified token.
-pub struct VerifiedToken {
+pub(super) struct VerifiedToken {
     /// JWE header, if the token was encrypted.
     pub jwe_header: Option<Map<String, Value>>,
     /// The signed token, decrypted.
@@ -38,7 +38,7 @@ pub struct VerifiedToken {
 
 /// Kind of token, for error messages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum TokenKind {
+pub(super) enum TokenKind {
     Id,
     Userinfo,
 }
@@ -54,7 +54,7 @@ impl std::fmt::Display for TokenKind {
 
 /// Error returned when a token is rejected. Holds nothing of the token.
 #[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
-pub enum TokenError {
+pub(super) enum TokenError {
     #[error("{0} can't be trusted: {1}.")]
     Jws(TokenKind, JwsError),
     #[error("{0} can't be decrypted: {1}.")]
@@ -81,7 +81,7 @@ pub enum TokenError {
 ///
 /// # Errors
 /// Returns the first rule that it violates.
-pub async fn verify_id_token(
+pub(super) async fn verify_id_token(
     token: &str,
     keys: &VerificationKeys,
     expected: &ExpectedToken<'_>,
@@ -104,7 +104,7 @@ pub async fn verify_id_token(
 ///
 /// # Errors
 /// Returns the first rule that it violates.
-pub async fn verify_userinfo(
+pub(super) async fn verify_userinfo(
     token: &str,
     keys: &VerificationKeys,
     expected: &ExpectedToken<'_>,

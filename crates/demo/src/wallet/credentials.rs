@@ -34,7 +34,7 @@ pub enum IssuerSetupError {
 }
 
 /// Issuer of the documents.
-pub struct DemoIssuer {
+pub(super) struct DemoIssuer {
     pub signer: CertificateSigner,
     anchor: String,
 }
@@ -44,20 +44,20 @@ impl DemoIssuer {
     ///
     /// # Errors
     /// `OpenSsl`, `Signer`.
-    pub fn new(env: &Env) -> Result<Self, IssuerSetupError> {
+    pub(super) fn new(env: &Env) -> Result<Self, IssuerSetupError> {
         let (chain, key, anchor) = issue_certificate("Demo PID issuer", env)?;
         let signer = CertificateSigner::from_pem(chain.as_bytes(), &Secret::new(key))?;
         Ok(Self { signer, anchor })
     }
 
     /// Returns the certificate of its authority, for the hubs.
-    pub fn anchor(&self) -> &str {
+    pub(super) fn anchor(&self) -> &str {
         &self.anchor
     }
 }
 
 /// Access certificate of a hub, in PEM.
-pub struct HubCertificate {
+pub(super) struct HubCertificate {
     pub chain: String,
     pub private_key: String,
 }
@@ -67,7 +67,7 @@ impl HubCertificate {
     ///
     /// # Errors
     /// `OpenSsl`.
-    pub fn new(env: &Env) -> Result<Self, IssuerSetupError> {
+    pub(super) fn new(env: &Env) -> Result<Self, IssuerSetupError> {
         let (chain, private_key, _) = issue_certificate("Demo hub", env)?;
         Ok(Self { chain, private_key })
     }

@@ -30,7 +30,7 @@ const COUNTRIES: [(&str, &str); 3] = [("99100", "FR"), ("99134", "ES"), ("99341"
 
 /// Why the wallet does not answer.
 #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
-pub enum DemoPresentationError {
+pub(super) enum DemoPresentationError {
     #[error("The hub can't be reached, or does not know the request: begin again there.")]
     HubUnreachable,
     #[error("The request is not signed by the certificate that its client_id names.")]
@@ -42,7 +42,7 @@ pub enum DemoPresentationError {
 }
 
 /// A request whose sender is verified.
-pub struct ValidRequest {
+pub(super) struct ValidRequest {
     client_id: String,
     nonce: String,
     response_uri: String,
@@ -55,27 +55,27 @@ pub struct ValidRequest {
 
 impl ValidRequest {
     /// Returns the origin that gets the answer.
-    pub fn response_origin(&self) -> &str {
+    pub(super) fn response_origin(&self) -> &str {
         self.response_uri.split("/api/").next().unwrap_or_default()
     }
 }
 
 /// What a presentation is made of.
-pub struct PresentationParams<'a> {
+pub(super) struct PresentationParams<'a> {
     pub issuer: &'a DemoIssuer,
     pub request: &'a ValidRequest,
     pub env: &'a Env,
 }
 
 /// HTTP client of the wallet.
-pub struct RequestClient(reqwest::Client);
+pub(super) struct RequestClient(reqwest::Client);
 
 impl RequestClient {
     /// Creates a client.
     ///
     /// # Errors
     /// Returns an error if TLS is not available.
-    pub fn new() -> Result<Self, reqwest::Error> {
+    pub(super) fn new() -> Result<Self, reqwest::Error> {
         install_tls_provider();
         let build = |builder: reqwest::ClientBuilder| {
             builder.no_proxy().redirect(Policy::none()).timeout(TIME_LIMIT).build()
@@ -87,7 +87,7 @@ impl RequestClient {
     ///
     /// # Errors
     /// Any [`DemoPresentationError`] but `AnswerRefused`.
-    pub async fn fetch_request(
+    pub(super) async fn fetch_request(
         &self,
         client_id: &str,
         request_uri: &str,
@@ -106,7 +106,7 @@ impl RequestClient {
     ///
     /// # Errors
     /// `AnswerRefused`, `HubUnreachable`.
-    pub async fn send_answer(
+    pub(super) async fn send_answer(
         &self,
         params: &PresentationParams<'_>,
         person: Option<&DemoPerson>,

@@ -60,7 +60,7 @@ impl RequestOwner<'_> {
 impl StoredRequests {
     /// Gives each client half of the store's capacity, and all registered clients together the
     /// same.
-    pub fn new(store: Arc<dyn Store>, capacity: Usage) -> Self {
+    pub(crate) fn new(store: Arc<dyn Store>, capacity: Usage) -> Self {
         let share = |divisor: usize| Usage {
             records: capacity.records.div_ceil(divisor),
             bytes: capacity.bytes.div_ceil(divisor),
@@ -106,7 +106,7 @@ impl StoredRequests {
     ///
     /// # Errors
     /// `Used` with the login that used it before; `RequestUriUnknown`, or the error of the store.
-    pub async fn load(
+    pub(crate) async fn load(
         &self,
         client_id: &ClientId,
         reference: &str,
@@ -130,7 +130,7 @@ impl StoredRequests {
     ///
     /// # Errors
     /// As [`Self::load`].
-    pub async fn mark_used(
+    pub(crate) async fn mark_used(
         &self,
         key: &RecordKey,
         login: &[u8],

@@ -39,12 +39,12 @@ pub(super) struct DeliveryClient {
 }
 
 impl DeliveryClient {
-    pub fn new(core: Arc<HubCore>, signer: Arc<ResponseSigner>) -> Self {
+    pub(super) fn new(core: Arc<HubCore>, signer: Arc<ResponseSigner>) -> Self {
         Self { core, signer, http: HttpClientPool::default() }
     }
 
     /// Sends the logout token of a notice to the service provider as registered now.
-    pub async fn send_logout_token(&self, notice: &LogoutNotice) -> DeliveryOutcome {
+    pub(super) async fn send_logout_token(&self, notice: &LogoutNotice) -> DeliveryOutcome {
         let client =
             self.core.federation.load().active_service_provider(&notice.client_id).cloned();
         let Some((client, endpoint)) =

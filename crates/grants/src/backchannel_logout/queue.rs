@@ -39,7 +39,7 @@ pub(super) struct QueuedNotice {
 
 impl QueuedNotice {
     /// Creates a notice, claimed by this hub or due at once.
-    pub fn new(notice: LogoutNotice, id: String, now: Timestamp, is_claimed: bool) -> Self {
+    pub(super) fn new(notice: LogoutNotice, id: String, now: Timestamp, is_claimed: bool) -> Self {
         let (attempts, due_at) = if is_claimed { (1, now + LEASE) } else { (0, now) };
         Self { id, notice, created_at: now, attempts, due_at }
     }
@@ -67,7 +67,7 @@ pub(super) struct NoticeQueue {
 
 impl NoticeQueue {
     /// Creates the queue; `capacity` notices fit.
-    pub fn new(store: Arc<dyn Store>, capacity: usize) -> Self {
+    pub(super) fn new(store: Arc<dyn Store>, capacity: usize) -> Self {
         Self { store, max_per_bucket: capacity.div_ceil(BUCKETS) }
     }
 
@@ -76,7 +76,7 @@ impl NoticeQueue {
     ///
     /// # Errors
     /// The error of the store, with all notices.
-    pub async fn insert(
+    pub(super) async fn insert(
         &self,
         random: &[u8; 32],
         notices: Vec<QueuedNotice>,
@@ -109,7 +109,7 @@ impl NoticeQueue {
     ///
     /// # Errors
     /// The error of the store.
-    pub async fn load_all(&self, now: Timestamp) -> Result<Vec<LoadedBucket>, StoreError> {
+    pub(super) async fn load_all(&self, now: Timestamp) -> Result<Vec<LoadedBucket>, StoreError> {
         let keys: Vec<RecordKey> = (0..BUCKETS).map(bucket_key).collect();
         let records = self.store.load_many(&keys, now).await?;
         // One with another release's format is left to that release.
@@ -120,7 +120,7 @@ impl NoticeQueue {
 
     /// Claims the due notices of a record for which `reserve` has a permit; none if another hub has
     /// changed the record meanwhile.
-    pub async fn claim(
+    pub(super) async fn claim(
         &self,
         bucket: LoadedBucket,
         reserve: impl Fn(&ClientId) -> Option<DeliverySlot>,
@@ -151,7 +151,7 @@ impl NoticeQueue {
     ///
     /// # Errors
     /// The error of the store.
-    pub async fn apply_settlements(
+    pub(super) async fn apply_settlements(
         &self,
         index: usize,
         settled: Vec<(String, Settlement)>,

@@ -23,7 +23,7 @@ pub(super) struct DeliverySlot {
 
 impl DeliverySlots {
     /// Returns a permit, unless too many deliveries are in flight.
-    pub fn reserve(self: &Arc<Self>, client_id: &ClientId) -> Option<DeliverySlot> {
+    pub(super) fn reserve(self: &Arc<Self>, client_id: &ClientId) -> Option<DeliverySlot> {
         let mut in_flight = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let own = in_flight.get(client_id).copied().unwrap_or_default();
         if own >= MAX_DELIVERIES_PER_CLIENT || in_flight.values().sum::<usize>() >= MAX_DELIVERIES {

@@ -33,18 +33,22 @@ pub(super) struct RefreshTokenParts<'a> {
 
 impl<'a> RefreshTokenParts<'a> {
     /// `None` for a text that can't be a refresh token; an access token has no dot.
-    pub fn parse(token: &'a str) -> Option<Self> {
+    pub(super) fn parse(token: &'a str) -> Option<Self> {
         let (grant, secret) = token.split_once('.')?;
         Some(Self { grant, secret })
     }
 
     /// Returns whether this is the token in use.
-    pub fn is_in_use(self, grant: &RefreshGrant) -> bool {
+    pub(super) fn is_in_use(self, grant: &RefreshGrant) -> bool {
         self.has_hash(&grant.secret)
     }
 
     /// Returns a secret that replaces this one, and what is stored of this one.
-    pub fn replace_secret(self, env: &Env, now: Timestamp) -> (ReplacedSecret, Secret<String>) {
+    pub(super) fn replace_secret(
+        self,
+        env: &Env,
+        now: Timestamp,
+    ) -> (ReplacedSecret, Secret<String>) {
         let key = Secret::new(env.entropy().token());
         let next = self.next_secret(&key);
         let secret = digest::sha256_base64url(self.secret);
@@ -52,14 +56,18 @@ impl<'a> RefreshTokenParts<'a> {
     }
 
     /// Returns the secret in use, if it replaced this one a moment ago.
-    pub fn repeated_answer(self, grant: &RefreshGrant, now: Timestamp) -> Option<Secret<String>> {
+    pub(super) fn repeated_answer(
+        self,
+        grant: &RefreshGrant,
+        now: Timestamp,
+    ) -> Option<Secret<String>> {
         let replaced = grant.replaced.as_ref()?;
         let is_recent = now < replaced.replaced_at + REPEAT_GRACE;
         (is_recent && self.has_hash(&replaced.secret)).then(|| self.next_secret(&replaced.key))
     }
 
     /// Returns the token of the same grant with this secret.
-    pub fn with_secret(self, secret: &Secret<String>) -> Secret<String> {
+    pub(super) fn with_secret(self, secret: &Secret<String>) -> Secret<String> {
         Secret::new(format!("{}.{}", self.grant, secret.reveal()))
     }
 

@@ -30,7 +30,7 @@ const PROBE_TIMEOUT: Duration = Duration::from_secs(6);
 
 /// Limits on the concurrent calls to one identity provider.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct ConnectorCallLimits {
+pub(crate) struct ConnectorCallLimits {
     pub calls: usize,
     /// Calls that wait for another to end.
     pub queue: usize,
@@ -49,7 +49,7 @@ pub(crate) struct ProbeReport {
 
 /// Dependencies of all connector actors.
 #[derive(Clone)]
-pub struct ConnectorActorDeps {
+pub(crate) struct ConnectorActorDeps {
     pub env: Env,
     pub metrics: Arc<Metrics>,
     pub clock: HubClock,
@@ -76,7 +76,7 @@ pub(super) struct CallGate {
 
 impl CallGate {
     /// Creates the gate.
-    pub fn new(
+    pub(super) fn new(
         id: ConnectorId,
         connector: Arc<dyn Connector>,
         limits: ConnectorCallLimits,
@@ -95,7 +95,7 @@ impl CallGate {
     /// # Errors
     /// `IdpCircuitOpen` while the circuit is open, `IdpBusy` at the limit of concurrent calls,
     /// `IdpTimeout` at the limit of time; otherwise the error of `work`.
-    pub async fn call<T>(
+    pub(super) async fn call<T>(
         &self,
         call: CallKind,
         network: Option<ClientNetwork>,
@@ -175,7 +175,7 @@ impl CallGate {
 
     /// Makes a probe. No limit applies to it, so that it works while all other calls hang.
     /// Returns also the change of the health that it causes.
-    pub async fn probe(&self) -> (ProbeReport, impl FnOnce(&mut Health) + Send + use<>) {
+    pub(super) async fn probe(&self) -> (ProbeReport, impl FnOnce(&mut Health) + Send + use<>) {
         const CALL: CallKind = CallKind::Probe;
         let started = Instant::now();
         let late = || Err(ConnectorError::new(ErrorCode::IdpTimeout, "the probe took too long"));

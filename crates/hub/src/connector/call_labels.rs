@@ -3,7 +3,7 @@
 use crate::health::CallKind;
 
 /// Returns the label of an operation in metrics.
-pub const fn call_label(call: CallKind) -> &'static str {
+pub(super) const fn call_label(call: CallKind) -> &'static str {
     match call {
         CallKind::BeginLogin => "begin_login",
         CallKind::CompleteLogin => "complete_login",
@@ -15,7 +15,7 @@ pub const fn call_label(call: CallKind) -> &'static str {
 }
 
 /// Returns the span name of an operation.
-pub const fn span_name(call: CallKind) -> &'static str {
+pub(super) const fn span_name(call: CallKind) -> &'static str {
     match call {
         CallKind::BeginLogin => "idp begin_login",
         CallKind::CompleteLogin => "idp complete_login",

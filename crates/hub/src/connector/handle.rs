@@ -35,7 +35,7 @@ pub(super) fn response_timeout(limits: ConnectorCallLimits) -> Duration {
 
 impl ConnectorActor {
     /// Starts the actor with `start`, and returns its handle.
-    pub fn start_with(self, start: impl FnOnce(Self) -> Addr<Self>) -> ConnectorHandle {
+    pub(crate) fn start_with(self, start: impl FnOnce(Self) -> Addr<Self>) -> ConnectorHandle {
         let (published, env) = (Arc::clone(&self.gate.health), self.gate.deps.env.clone());
         let response_timeout = response_timeout(self.gate.limits);
         ConnectorHandle { address: start(self), published, env, response_timeout }
@@ -44,7 +44,7 @@ impl ConnectorActor {
 
 /// Handle to a connector's actor. Cheap to clone.
 #[derive(Clone)]
-pub struct ConnectorHandle {
+pub(crate) struct ConnectorHandle {
     pub(super) address: Addr<ConnectorActor>,
     published: Arc<PublishedHealth>,
     env: Env,
@@ -58,12 +58,12 @@ impl ConnectorHandle {
     }
 
     /// Returns the health that the actor published last.
-    pub fn health(&self) -> Arc<HealthSnapshot> {
+    pub(crate) fn health(&self) -> Arc<HealthSnapshot> {
         self.published.snapshot.load_full()
     }
 
     /// Returns what is known of the identity provider, which outlives the actor.
-    pub const fn published_health(&self) -> &Arc<PublishedHealth> {
+    pub(crate) const fn published_health(&self) -> &Arc<PublishedHealth> {
         &self.published
     }
 
@@ -81,7 +81,7 @@ impl ConnectorHandle {
     }
 
     /// Returns the state of the circuit.
-    pub fn circuit_state(&self) -> CircuitState {
+    pub(crate) fn circuit_state(&self) -> CircuitState {
         self.health().circuit_state(self.env.now())
     }
 
@@ -104,7 +104,7 @@ impl ConnectorHandle {
     /// # Errors
     /// The connector's error; `IdpBusy` beyond its limits; `IdpCircuitOpen` while its circuit is
     /// open; `IdpTimeout` if its actor does not answer in time; `Internal` if its actor has died.
-    pub async fn begin_login(
+    pub(crate) async fn begin_login(
         &self,
         request: UpstreamAuthorizationRequest,
     ) -> Result<AuthorizationRedirect, ConnectorError> {
@@ -116,7 +116,7 @@ impl ConnectorHandle {
     ///
     /// # Errors
     /// As for [`Self::begin_login`].
-    pub async fn complete_login(
+    pub(crate) async fn complete_login(
         &self,
         attempt: Box<LoginAttempt>,
         params: CallbackParams,
@@ -132,7 +132,7 @@ impl ConnectorHandle {
     ///
     /// # Errors
     /// As for [`Self::begin_login`].
-    pub async fn sign_in(
+    pub(crate) async fn sign_in(
         &self,
         credentials: PasswordCredentials,
     ) -> Result<PasswordOutcome, ConnectorError> {
@@ -154,7 +154,7 @@ impl ConnectorHandle {
     ///
     /// # Errors
     /// As for [`Self::begin_login`].
-    pub async fn end_session(
+    pub(crate) async fn end_session(
         &self,
         request: EndSessionRequest,
     ) -> Result<Option<Url>, ConnectorError> {

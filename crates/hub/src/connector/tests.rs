@@ -151,7 +151,7 @@ impl Handler<Die> for ConnectorActor {
 }
 
 impl ConnectorHandle {
-    pub async fn kill(&self) {
+    pub(crate) async fn kill(&self) {
         self.address.send(Die).await.unwrap();
         while self.is_alive() {
             tokio::task::yield_now().await;

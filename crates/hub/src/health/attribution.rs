@@ -20,7 +20,7 @@ const REFUSED_ACCOUNT_RETRY_AFTER: Duration = Duration::from_secs(300);
 
 /// Effect of an outcome on the health of the identity provider.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Attribution {
+pub(crate) enum Attribution {
     /// The identity provider answered correctly.
     Success,
     Failure(ErrorCode),
@@ -30,7 +30,7 @@ pub enum Attribution {
 }
 
 /// Attributes the outcome of a call.
-pub fn attribute_outcome(call: CallKind, outcome: Result<(), ErrorCode>) -> Attribution {
+pub(crate) fn attribute_outcome(call: CallKind, outcome: Result<(), ErrorCode>) -> Attribution {
     match (outcome, call) {
         (Ok(()), CallKind::CompleteLogin | CallKind::SignIn | CallKind::Probe) => {
             Attribution::Success
@@ -46,7 +46,7 @@ pub fn attribute_outcome(call: CallKind, outcome: Result<(), ErrorCode>) -> Attr
 
 /// Returns how long no probe follows one that failed with this code, where the identity provider names
 /// no time.
-pub const fn pause_after_failed_probe(code: ErrorCode) -> Option<Duration> {
+pub(crate) const fn pause_after_failed_probe(code: ErrorCode) -> Option<Duration> {
     match code {
         ErrorCode::IdpThrottled => Some(DEFAULT_RETRY_AFTER),
         ErrorCode::LdapAccount => Some(REFUSED_ACCOUNT_RETRY_AFTER),
@@ -55,7 +55,7 @@ pub const fn pause_after_failed_probe(code: ErrorCode) -> Option<Duration> {
 }
 
 /// Returns whether only the identity provider can have caused the failure.
-pub const fn is_idp_failure(code: ErrorCode) -> bool {
+pub(super) const fn is_idp_failure(code: ErrorCode) -> bool {
     match code.entry().origin {
         ErrorOrigin::User | ErrorOrigin::Client | ErrorOrigin::Policy | ErrorOrigin::Hub => false,
         ErrorOrigin::Upstream => !is_caused_elsewhere(code) && !can_be_caused_by_browser(code),

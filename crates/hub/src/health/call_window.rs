@@ -16,7 +16,7 @@ const MAX_REASONS_PER_SLOT: usize = 6;
 
 /// Calls of the last minute.
 #[derive(Clone)]
-pub struct CallWindow {
+pub(crate) struct CallWindow {
     slots: [Slot; SLOTS],
 }
 
@@ -31,7 +31,7 @@ struct Slot {
 
 /// Counts of calls by outcome.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Tally {
+pub(crate) struct Tally {
     pub successes: u32,
     pub failures: u32,
     /// Successes that are logins.
@@ -41,7 +41,7 @@ pub struct Tally {
 /// Quantiles of call durations. Each is the upper bound of its bucket: above a millisecond at most
 /// 50 % too high.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Quantiles {
+pub(crate) struct Quantiles {
     pub p50: Duration,
     pub p95: Duration,
     pub p99: Duration,
@@ -50,7 +50,7 @@ pub struct Quantiles {
 impl Tally {
     /// Returns the share of failures among these and the successful logins, from 0 to 1; 0 without
     /// either. Probes succeed also where every login fails.
-    pub fn failure_ratio(&self) -> f64 {
+    pub(crate) fn failure_ratio(&self) -> f64 {
         let all = self.login_successes.saturating_add(self.failures);
         if all == 0 { 0.0 } else { f64::from(self.failures) / f64::from(all) }
     }
@@ -80,7 +80,7 @@ const fn slot_number(now: Timestamp) -> u64 {
 
 impl CallWindow {
     /// Records a call.
-    pub fn record(
+    pub(crate) fn record(
         &mut self,
         now: Timestamp,
         call: CallKind,
@@ -112,7 +112,7 @@ impl CallWindow {
     }
 
     /// Returns the counts of the last minute.
-    pub fn tally(&self, now: Timestamp) -> Tally {
+    pub(crate) fn tally(&self, now: Timestamp) -> Tally {
         self.current_slots(now).fold(Tally::default(), |sum, slot| Tally {
             successes: sum.successes.saturating_add(slot.tally.successes),
             failures: sum.failures.saturating_add(slot.tally.failures),
@@ -121,7 +121,7 @@ impl CallWindow {
     }
 
     /// Returns the reasons of failures, the most frequent first.
-    pub fn reasons(&self, now: Timestamp) -> Vec<(ErrorCode, u32)> {
+    pub(crate) fn reasons(&self, now: Timestamp) -> Vec<(ErrorCode, u32)> {
         let mut all: Vec<(ErrorCode, u32)> = Vec::new();
         for (code, times) in self.current_slots(now).flat_map(|slot| slot.reasons).flatten() {
             match all.iter_mut().find(|(known, _)| *known == code) {
@@ -134,7 +134,7 @@ impl CallWindow {
     }
 
     /// Returns the quantiles of the last minute; `None` without calls.
-    pub fn latency(&self, now: Timestamp) -> Option<Quantiles> {
+    pub(crate) fn latency(&self, now: Timestamp) -> Option<Quantiles> {
         let mut counts = [0_u64; BUCKETS];
         for slot in self.current_slots(now) {
             counts.iter_mut().zip(slot.latency).for_each(|(sum, count)| *sum += u64::from(count));
@@ -153,7 +153,7 @@ impl CallWindow {
     }
 
     /// Forgets outcomes, so that old failures do not open the circuit again. Durations stay.
-    pub fn forget_outcomes(&mut self) {
+    pub(crate) fn forget_outcomes(&mut self) {
         for slot in &mut self.slots {
             (slot.tally, slot.reasons) = (Tally::default(), [None; MAX_REASONS_PER_SLOT]);
         }

@@ -15,15 +15,15 @@ use passerelle_egress::circuit_breaker::CircuitState;
 use passerelle_protocol::env::Timestamp;
 
 /// Minimum time for which failed logins open the circuit; each reopening doubles it.
-pub const MIN_OPEN_TIME: Duration = Duration::from_secs(10);
+pub(super) const MIN_OPEN_TIME: Duration = Duration::from_secs(10);
 /// Maximum open time, however often the circuit reopens.
-pub const MAX_OPEN_TIME: Duration = Duration::from_secs(60);
+pub(super) const MAX_OPEN_TIME: Duration = Duration::from_secs(60);
 /// Time after which a half-open circuit closes without a quorum of failures.
-pub const HALF_OPEN_TIMEOUT: Duration = Duration::from_secs(600);
+pub(super) const HALF_OPEN_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// Kind of call to an identity provider.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum CallKind {
+pub(crate) enum CallKind {
     /// A browser is redirected to it.
     BeginLogin,
     /// A browser came back with a callback.
@@ -48,7 +48,7 @@ impl CallKind {
 
 /// What opened the circuit, and so what can close it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum OpenCause {
+pub(crate) enum OpenCause {
     /// The probe of its documents failed.
     Documents,
     /// Logins from several networks failed.
@@ -57,7 +57,7 @@ pub enum OpenCause {
 
 impl OpenCause {
     /// Returns the label of the cause, for logs.
-    pub const fn label(self) -> &'static str {
+    pub(crate) const fn label(self) -> &'static str {
         match self {
             Self::Documents => "documents",
             Self::Logins => "logins",
@@ -67,7 +67,7 @@ impl OpenCause {
 
 /// A circuit.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Circuit {
+pub(super) struct Circuit {
     phase: Phase,
     /// Counts changes: a call from before a change has no effect after it.
     epoch: u64,
@@ -90,12 +90,12 @@ enum Phase {
 
 impl Circuit {
     /// Returns the number of changes so far.
-    pub const fn epoch(&self) -> u64 {
+    pub(super) const fn epoch(&self) -> u64 {
         self.epoch
     }
 
     /// Returns the state at this time.
-    pub fn state(&self, now: Timestamp) -> CircuitState {
+    pub(super) fn state(&self, now: Timestamp) -> CircuitState {
         match self.phase {
             Phase::Closed => CircuitState::Closed,
             Phase::Open { .. } => CircuitState::Open,
@@ -107,7 +107,7 @@ impl Circuit {
     }
 
     /// Returns what keeps the circuit open; `None` if it isn't.
-    pub const fn cause(&self) -> Option<OpenCause> {
+    pub(super) const fn cause(&self) -> Option<OpenCause> {
         match self.phase {
             Phase::Open { cause, .. } => Some(cause),
             Phase::Closed | Phase::HalfOpen { .. } => None,
@@ -115,7 +115,7 @@ impl Circuit {
     }
 
     /// Opens the circuit, unless it is open.
-    pub fn open(&mut self, cause: OpenCause, now: Timestamp) {
+    pub(super) fn open(&mut self, cause: OpenCause, now: Timestamp) {
         let open_time = match self.phase {
             Phase::Open { .. } => return,
             Phase::HalfOpen { since, open_time } if is_within(since, HALF_OPEN_TIMEOUT, now) => {
@@ -127,7 +127,7 @@ impl Circuit {
     }
 
     /// Closes the circuit.
-    pub fn close(&mut self) {
+    pub(super) fn close(&mut self) {
         if !matches!(self.phase, Phase::Closed) {
             self.enter_phase(Phase::Closed);
         }
@@ -135,7 +135,7 @@ impl Circuit {
 
     /// Half-opens a circuit that failed logins opened, after its minimum time: only further logins
     /// can show whether the identity provider completes logins again.
-    pub fn half_open_after_minimum_time(&mut self, now: Timestamp) {
+    pub(super) fn half_open_after_minimum_time(&mut self, now: Timestamp) {
         let Phase::Open { since, open_time, cause: OpenCause::Logins } = self.phase else { return };
         if !is_within(since, open_time, now) {
             self.enter_phase(Phase::HalfOpen { since: now, open_time });
@@ -149,6 +149,6 @@ impl Circuit {
 }
 
 /// Returns whether `at` is less than `long` ago; false if the clock was set back.
-pub fn is_within(at: Timestamp, long: Duration, now: Timestamp) -> bool {
+pub(super) fn is_within(at: Timestamp, long: Duration, now: Timestamp) -> bool {
     at <= now && now.since(at) < long
 }

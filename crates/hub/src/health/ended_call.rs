@@ -11,7 +11,7 @@ use passerelle_protocol::client_network::ClientNetwork;
 use passerelle_protocol::env::Timestamp;
 
 /// A call that has ended.
-pub struct EndedCall {
+pub(crate) struct EndedCall {
     pub kind: CallKind,
     /// Epoch of the circuit when the call was admitted.
     pub epoch: u64,
@@ -23,7 +23,7 @@ pub struct EndedCall {
 
 impl Health {
     /// Records a call.
-    pub fn record_call(&mut self, ended: EndedCall, now: Timestamp) {
+    pub(crate) fn record_call(&mut self, ended: EndedCall, now: Timestamp) {
         let EndedCall { kind, epoch, outcome, network, took } = ended;
         let is_current = epoch == self.snapshot.circuit.epoch();
         match attribute_outcome(kind, outcome) {

@@ -8,13 +8,13 @@ use passerelle_protocol::client_network::ClientNetwork;
 use passerelle_protocol::env::Timestamp;
 
 /// Distinct networks whose logins must fail to open a closed circuit.
-pub const FAILURE_QUORUM: usize = 5;
+pub(super) const FAILURE_QUORUM: usize = 5;
 /// Distinct networks whose logins must fail to open a half-open circuit again.
-pub const HALF_OPEN_FAILURE_QUORUM: usize = 3;
+pub(super) const HALF_OPEN_FAILURE_QUORUM: usize = 3;
 /// Time in which failures are compared with successes.
-pub const FAILURE_WINDOW: Duration = Duration::from_secs(60);
+pub(super) const FAILURE_WINDOW: Duration = Duration::from_secs(60);
 /// Time in which failures count under little traffic, if no login has succeeded since.
-pub const LOW_TRAFFIC_WINDOW: Duration = Duration::from_secs(900);
+pub(super) const LOW_TRAFFIC_WINDOW: Duration = Duration::from_secs(900);
 /// Maximum number of stored networks; further ones do not count.
 const MAX_NETWORKS: usize = 4096;
 /// Number of networks from which expired ones are removed at each insertion.
@@ -22,7 +22,7 @@ const PRUNE_FROM: usize = 64;
 
 /// The last failed login of each network.
 #[derive(Default)]
-pub struct LoginFailures {
+pub(crate) struct LoginFailures {
     /// The last failure of each network.
     networks: BTreeMap<ClientNetwork, Timestamp>,
 }
@@ -30,7 +30,7 @@ pub struct LoginFailures {
 impl LoginFailures {
     /// Records a failure. Returns false if this network has already failed within
     /// [`FAILURE_WINDOW`].
-    pub fn record_failure(&mut self, network: ClientNetwork, now: Timestamp) -> bool {
+    pub(crate) fn record_failure(&mut self, network: ClientNetwork, now: Timestamp) -> bool {
         if self.networks.len() >= PRUNE_FROM {
             self.networks.retain(|_, at| is_within(*at, LOW_TRAFFIC_WINDOW, now));
         }
@@ -44,7 +44,7 @@ impl LoginFailures {
 
     /// Returns since when a quorum of networks fails; `None` without one. `successes`: those within
     /// [`FAILURE_WINDOW`]. `succeeded_at`: the last one.
-    pub fn quorum_since(
+    pub(crate) fn quorum_since(
         &self,
         networks: usize,
         successes: u32,
@@ -77,7 +77,7 @@ impl LoginFailures {
     }
 
     /// Forgets the failures.
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.networks.clear();
     }
 }

@@ -11,7 +11,7 @@ const POINTS_TO_OPEN: u32 = 6;
 
 /// Outcome of one probe.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ProbeOutcome {
+pub(crate) enum ProbeOutcome {
     Succeeded,
     Failed(ErrorCode),
     /// The probe says nothing about the identity provider, for example if that limits the hub's
@@ -36,7 +36,7 @@ impl ProbeFailures {
 
 /// Latest probes of one endpoint.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct ProbeRecord {
+pub(crate) struct ProbeRecord {
     pub failing: Option<ProbeFailures>,
     pub succeeded_at: Option<Timestamp>,
 }
@@ -44,7 +44,7 @@ pub struct ProbeRecord {
 impl ProbeRecord {
     /// Records a probe. `declared`: the identity provider itself says that it is unavailable (503
     /// with Retry-After, RFC 9110 §10.2.3).
-    pub fn record(&mut self, outcome: ProbeOutcome, declared: bool, now: Timestamp) {
+    pub(crate) fn record(&mut self, outcome: ProbeOutcome, declared: bool, now: Timestamp) {
         match outcome {
             ProbeOutcome::Succeeded => self.clear(now),
             ProbeOutcome::Failed(code) => {
@@ -62,7 +62,7 @@ impl ProbeRecord {
     }
 
     /// Forgets the failures after a success.
-    pub const fn clear(&mut self, now: Timestamp) {
+    pub(crate) const fn clear(&mut self, now: Timestamp) {
         self.failing = None;
         self.succeeded_at = Some(now);
     }

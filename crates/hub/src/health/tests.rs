@@ -23,24 +23,24 @@ pub(super) struct Harness {
 }
 
 impl Harness {
-    pub fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self { health: Health::default(), now: T0 }
     }
 
-    pub fn wait(&mut self, by: Duration) {
+    pub(super) fn wait(&mut self, by: Duration) {
         self.now = self.now + by;
     }
 
-    pub fn admit(&self, call: CallKind) -> Option<u64> {
+    pub(super) fn admit(&self, call: CallKind) -> Option<u64> {
         self.health.snapshot.admit(call, self.now)
     }
 
-    pub fn update(&mut self, change: impl FnOnce(&mut Health)) -> Option<CircuitTransition> {
+    pub(super) fn update(&mut self, change: impl FnOnce(&mut Health)) -> Option<CircuitTransition> {
         self.health.update(self.now, change).1
     }
 
     /// A call from this network, admitted in this epoch, ends.
-    pub fn end_call(
+    pub(super) fn end_call(
         &mut self,
         kind: CallKind,
         epoch: u64,
@@ -53,7 +53,7 @@ impl Harness {
     }
 
     /// A login from this network, if the circuit permits one.
-    pub fn login(&mut self, outcome: Result<(), ErrorCode>, network: u32) {
+    pub(super) fn login(&mut self, outcome: Result<(), ErrorCode>, network: u32) {
         if let Some(epoch) = self.admit(CallKind::CompleteLogin) {
             self.end_call(CallKind::CompleteLogin, epoch, outcome, network);
         }
@@ -61,7 +61,7 @@ impl Harness {
     }
 
     /// Does what the prober does while others work.
-    pub fn apply_evidence(&mut self) {
+    pub(super) fn apply_evidence(&mut self) {
         let now = self.now;
         let evidence = self.health.evidence(now);
         if let Some((cause, _)) = evidence.open_cause.filter(|_| !evidence.is_open) {
@@ -69,7 +69,7 @@ impl Harness {
         }
     }
 
-    pub fn documents(&mut self, outcome: ProbeOutcome) -> Option<CircuitTransition> {
+    pub(super) fn documents(&mut self, outcome: ProbeOutcome) -> Option<CircuitTransition> {
         let now = self.now;
         let closed = self.update(|health| health.record_document_probe(outcome, false, TOOK, now));
         self.apply_evidence();
@@ -77,21 +77,21 @@ impl Harness {
     }
 
     /// Does what the prober does in each round.
-    pub fn half_open_if_due(&mut self) {
+    pub(super) fn half_open_if_due(&mut self) {
         let now = self.now;
         self.update(|health| health.half_open_if_due(now));
     }
 
-    pub fn open_by_logins(&mut self) {
+    pub(super) fn open_by_logins(&mut self) {
         (0..5).for_each(|network| self.login(Err(DEAD), network));
         assert_eq!((self.circuit(), self.cause()), (CircuitState::Open, Some(OpenCause::Logins)));
     }
 
-    pub fn cause(&self) -> Option<OpenCause> {
+    pub(super) fn cause(&self) -> Option<OpenCause> {
         self.health.snapshot.circuit.cause()
     }
 
-    pub fn circuit(&self) -> CircuitState {
+    pub(super) fn circuit(&self) -> CircuitState {
         self.health.snapshot.circuit_state(self.now)
     }
 }

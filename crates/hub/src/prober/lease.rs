@@ -21,7 +21,7 @@ use passerelle_store::{
 };
 
 /// Time after which a prober whose record does not change counts as dead.
-pub const TAKE_OVER_AFTER: Duration = Duration::from_secs(12);
+pub(super) const TAKE_OVER_AFTER: Duration = Duration::from_secs(12);
 /// Longest time between two writes of the record.
 const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(4);
 /// Time after which a use of a connector is reported again.
@@ -31,7 +31,7 @@ const RECORD_LIFETIME: Duration = Duration::from_secs(60);
 
 /// Whether this hub probes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ProberRole {
+pub(super) enum ProberRole {
     /// This hub probes: it holds the lease, or can't read the record.
     Prober,
     Follower,
@@ -54,7 +54,7 @@ struct SharedProbeRecord {
 }
 
 /// The lease of the prober among hubs that share a store.
-pub struct ProberLease {
+pub(super) struct ProberLease {
     store: Arc<dyn Store>,
     hub: String,
     state: Mutex<State>,
@@ -74,7 +74,7 @@ type ProbedConnectors = [(ConnectorId, ConnectorHandle)];
 
 impl ProberLease {
     /// Creates a lease that the hub does not hold yet.
-    pub fn new(store: Arc<dyn Store>, env: &Env) -> Self {
+    pub(super) fn new(store: Arc<dyn Store>, env: &Env) -> Self {
         let hub = env.entropy().token().chars().take(16).collect();
         let state = State {
             role: ProberRole::Follower,
@@ -88,17 +88,17 @@ impl ProberLease {
     }
 
     /// Returns the hub's role after the last exchange.
-    pub fn role(&self) -> ProberRole {
+    pub(super) fn role(&self) -> ProberRole {
         self.state().role
     }
 
     /// Returns when the prober last saw any identity provider work.
-    pub fn alive_at(&self) -> Option<Timestamp> {
+    pub(super) fn alive_at(&self) -> Option<Timestamp> {
         self.state().alive_at
     }
 
     /// Exchanges once: at most one read and one write.
-    pub async fn sync(&self, probed: &ProbedConnectors, now: Timestamp) {
+    pub(super) async fn sync(&self, probed: &ProbedConnectors, now: Timestamp) {
         let outcome = self.exchange_record(probed, now).await;
         let mut state = self.state();
         match (&outcome, state.is_store_unavailable) {

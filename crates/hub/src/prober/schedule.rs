@@ -8,9 +8,9 @@ use passerelle_protocol::env::Timestamp;
 use passerelle_protocol::ids::ConnectorId;
 
 /// Interval between two probes of an identity provider that logins use.
-pub const IN_USE_INTERVAL: Duration = Duration::from_secs(10);
+pub(super) const IN_USE_INTERVAL: Duration = Duration::from_secs(10);
 /// Interval between two probes of any other.
-pub const IDLE_INTERVAL: Duration = Duration::from_secs(60);
+pub(super) const IDLE_INTERVAL: Duration = Duration::from_secs(60);
 /// Time from a failed probe to the one that confirms it.
 const CONFIRM_AFTER: Duration = Duration::from_secs(1);
 /// Longest `Retry-After` that is honoured: an identity provider must not hide its recovery.
@@ -20,7 +20,7 @@ const MIN_PROBES_PER_ROUND: usize = 8;
 
 /// The next probe of each identity provider.
 #[derive(Default)]
-pub struct Schedule {
+pub(super) struct Schedule {
     entries: BTreeMap<ConnectorId, Entry>,
 }
 
@@ -39,7 +39,7 @@ struct Entry {
 
 impl Schedule {
     /// Adds and removes entries so that there is one for each of `ids`, which are sorted.
-    pub fn sync_entries(&mut self, ids: &[ConnectorId], now: Timestamp) {
+    pub(super) fn sync_entries(&mut self, ids: &[ConnectorId], now: Timestamp) {
         if self.entries.len() != ids.len() || !self.entries.keys().eq(ids.iter()) {
             self.entries.retain(|id, _| ids.contains(id));
             for (rank, id) in ids.iter().enumerate() {
@@ -64,14 +64,14 @@ impl Schedule {
 
     /// Returns the most probes of one round, so that a pause of the process is not followed by a
     /// burst.
-    pub fn max_probes_per_round(&self) -> usize {
+    pub(super) fn max_probes_per_round(&self) -> usize {
         let per_round =
             self.entries.len().div_ceil(usize::try_from(IN_USE_INTERVAL.as_secs()).unwrap_or(1));
         (2 * per_round).max(MIN_PROBES_PER_ROUND)
     }
 
     /// Restarts the intervals, because another hub probes.
-    pub fn postpone_all(&mut self, now: Timestamp) {
+    pub(super) fn postpone_all(&mut self, now: Timestamp) {
         for entry in self.entries.values_mut() {
             (entry.begun_at, entry.early_at) = (now, None);
         }
@@ -79,7 +79,7 @@ impl Schedule {
 
     /// Takes and schedules the probes that logins and operators request. Without an entry, the
     /// requests stay.
-    pub fn take_requests(&mut self, id: &ConnectorId, health: &mut Health, now: Timestamp) {
+    pub(super) fn take_requests(&mut self, id: &ConnectorId, health: &mut Health, now: Timestamp) {
         if !self.entries.contains_key(id) {
             return;
         }
@@ -93,28 +93,33 @@ impl Schedule {
     }
 
     /// Schedules a probe for the next round, or for a later one if the last began just now.
-    pub fn probe_soon(&mut self, id: &ConnectorId, now: Timestamp) {
+    pub(super) fn probe_soon(&mut self, id: &ConnectorId, now: Timestamp) {
         if let Some(entry) = self.entries.get_mut(id) {
             entry.early_at = Some(now.max(entry.begun_at + CONFIRM_AFTER));
         }
     }
 
     /// Schedules a probe for the next round, even if the identity provider asked the hub to wait.
-    pub fn probe_now(&mut self, id: &ConnectorId, now: Timestamp) {
+    pub(super) fn probe_now(&mut self, id: &ConnectorId, now: Timestamp) {
         if let Some(entry) = self.entries.get_mut(id) {
             (entry.early_at, entry.not_before) = (Some(now), now);
         }
     }
 
     /// Returns whether a probe was started since, or is due early.
-    pub fn was_probed_since(&self, id: &ConnectorId, since: Timestamp) -> bool {
+    pub(super) fn was_probed_since(&self, id: &ConnectorId, since: Timestamp) -> bool {
         self.entries
             .get(id)
             .is_some_and(|entry| entry.begun_at >= since || entry.early_at.is_some())
     }
 
     /// Returns whether the documents are to be probed now; if so, the caller probes them.
-    pub fn begin_documents(&mut self, id: &ConnectorId, is_in_use: bool, now: Timestamp) -> bool {
+    pub(super) fn begin_documents(
+        &mut self,
+        id: &ConnectorId,
+        is_in_use: bool,
+        now: Timestamp,
+    ) -> bool {
         let count = self.entries.len();
         let Some(entry) = self.entries.get_mut(id) else { return false };
         let interval = if is_in_use { IN_USE_INTERVAL } else { IDLE_INTERVAL };
@@ -130,7 +135,7 @@ impl Schedule {
     /// Records that a probe of the documents has finished; `failing` has its failures so far.
     /// Confirms a failure soon. An identity provider that has not worked since the start, as when
     /// all machines start together, is probed after 1, 2, 4 … seconds.
-    pub fn finish_documents(
+    pub(super) fn finish_documents(
         &mut self,
         id: &ConnectorId,
         failing: Option<&ProbeFailures>,
@@ -150,7 +155,12 @@ impl Schedule {
     }
 
     /// Delays the next probes as the identity provider asks.
-    pub fn delay(&mut self, id: &ConnectorId, retry_after: Option<Duration>, now: Timestamp) {
+    pub(super) fn delay(
+        &mut self,
+        id: &ConnectorId,
+        retry_after: Option<Duration>,
+        now: Timestamp,
+    ) {
         if let (Some(entry), Some(wait)) = (self.entries.get_mut(id), retry_after) {
             entry.not_before = entry.not_before.max(now + wait.min(MAX_RETRY_AFTER));
         }

@@ -32,7 +32,7 @@ use super::*;
 
 /// How an identity provider answers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Mode {
+pub(super) enum Mode {
     Works,
     Refuses,
     Hangs,
@@ -51,10 +51,10 @@ const MODES: [Mode; 6] = [
     Mode::Throttles,
     Mode::RefusesAccount,
 ];
-pub const RETRY_AFTER: Duration = Duration::from_secs(120);
+pub(super) const RETRY_AFTER: Duration = Duration::from_secs(120);
 
 /// An identity provider that records its probes.
-pub struct FakeIdp {
+pub(super) struct FakeIdp {
     mode: AtomicU8,
     clock: Arc<ManualClock>,
     pub probed_at: Mutex<Vec<Timestamp>>,
@@ -66,12 +66,12 @@ impl FakeIdp {
         Arc::new(Self { mode: AtomicU8::new(0), clock, probed_at })
     }
 
-    pub fn set(&self, mode: Mode) {
+    pub(super) fn set(&self, mode: Mode) {
         let index = MODES.iter().position(|one| *one == mode).unwrap();
         self.mode.store(u8::try_from(index).unwrap(), Ordering::SeqCst);
     }
 
-    pub fn probes(&self) -> usize {
+    pub(super) fn probes(&self) -> usize {
         self.probed_at.lock().unwrap().len()
     }
 
@@ -115,32 +115,37 @@ impl Connector for FakeIdp {
 }
 
 /// A hub with identity providers `idp-000`, `idp-001`, and so on.
-pub struct ProberHub {
+pub(super) struct ProberHub {
     pub connectors: Connectors,
     pub idps: Vec<Arc<FakeIdp>>,
     pub clock: Arc<ManualClock>,
     pub metrics: Arc<Metrics>,
 }
 
-pub fn id(number: usize) -> ConnectorId {
+pub(super) fn id(number: usize) -> ConnectorId {
     ConnectorId::new(format!("idp-{number:03}"))
 }
 
-pub fn clock() -> Arc<ManualClock> {
+pub(super) fn clock() -> Arc<ManualClock> {
     Arc::new(ManualClock::at(Timestamp::from_seconds(1_700_000_000)))
 }
 
 impl ProberHub {
-    pub fn alone(count: usize) -> Self {
+    pub(super) fn alone(count: usize) -> Self {
         Self::start(count, Arc::new(MemoryStore::new(ample_capacities())), clock(), 1)
     }
 
-    pub fn start(count: usize, store: Arc<dyn Store>, clock: Arc<ManualClock>, seed: u64) -> Self {
+    pub(super) fn start(
+        count: usize,
+        store: Arc<dyn Store>,
+        clock: Arc<ManualClock>,
+        seed: u64,
+    ) -> Self {
         Self::start_with_unprobed(count, &[], store, clock, seed)
     }
 
     /// A hub that does not probe the identity providers of these numbers.
-    pub fn start_with_unprobed(
+    pub(super) fn start_with_unprobed(
         count: usize,
         unprobed: &[usize],
         store: Arc<dyn Store>,
@@ -176,7 +181,7 @@ impl ProberHub {
         Self { connectors, idps, clock, metrics }
     }
 
-    pub fn circuit(&self, number: usize) -> CircuitState {
+    pub(super) fn circuit(&self, number: usize) -> CircuitState {
         self.connectors.circuit_state(&id(number))
     }
 
@@ -184,7 +189,7 @@ impl ProberHub {
         self.connectors.handle(&id(number)).unwrap()
     }
 
-    pub fn use_it(&self, number: usize) {
+    pub(super) fn use_it(&self, number: usize) {
         let now = self.clock.now();
         self.handle(number).post_health_update(move |health| health.mark_used(now));
     }
@@ -202,7 +207,7 @@ impl ProberHub {
     }
 
     /// Lets seconds pass until the circuit of `number` is in this state. Returns the seconds that it took.
-    pub async fn until(&self, number: usize, circuit: CircuitState, limit: u64) -> u64 {
+    pub(super) async fn until(&self, number: usize, circuit: CircuitState, limit: u64) -> u64 {
         for passed in 0..=limit {
             if self.circuit(number) == circuit {
                 return passed;
@@ -214,7 +219,7 @@ impl ProberHub {
 }
 
 /// Lets both clocks run.
-pub async fn pass(clock: &ManualClock, seconds: u64) {
+pub(super) async fn pass(clock: &ManualClock, seconds: u64) {
     for _ in 0..seconds {
         clock.advance(Duration::from_secs(1));
         tokio::time::sleep(Duration::from_secs(1)).await;

@@ -46,7 +46,7 @@ impl GateSnapshot {
     ///
     /// # Errors
     /// The first reason against it.
-    pub fn permit_connector(
+    pub(crate) fn permit_connector(
         &self,
         client_id: &ClientId,
         service: Option<&Arc<ServiceProvider>>,

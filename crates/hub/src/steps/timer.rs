@@ -23,7 +23,7 @@ pub(super) enum TimeOwner {
 
 impl TimeOwner {
     /// Returns who works during this effect.
-    pub const fn for_effect(effect: &Effect) -> Self {
+    pub(super) const fn for_effect(effect: &Effect) -> Self {
         match effect {
             Effect::BeginLogin(..) | Effect::CompleteLogin(..) => Self::IdentityProvider,
             Effect::Identify(_) => Self::Register,
@@ -45,7 +45,7 @@ pub(super) struct StepTimer {
 impl StepTimer {
     /// Starts a step at `now`: the time since the last one was the user's or the identity
     /// provider's.
-    pub fn start(login: &mut Login, now: Timestamp) -> Self {
+    pub(super) fn start(login: &mut Login, now: Timestamp) -> Self {
         let context = &mut login.context;
         let elapsed =
             micros(now.since(context.time_spent.measured_until.unwrap_or(context.opened_at)));
@@ -65,12 +65,12 @@ impl StepTimer {
     }
 
     /// Begins to measure an effect.
-    pub fn begin_effect(&mut self, owner: TimeOwner) {
+    pub(super) fn begin_effect(&mut self, owner: TimeOwner) {
         self.effect = Some((owner, Instant::now()));
     }
 
     /// Ends the measurement of an effect.
-    pub fn end_effect(&mut self) {
+    pub(super) fn end_effect(&mut self) {
         match self.effect.take() {
             None | Some((TimeOwner::Hub, _)) => {}
             Some((TimeOwner::IdentityProvider, began)) => self.calls += began.elapsed(),
@@ -79,7 +79,7 @@ impl StepTimer {
     }
 
     /// Records what was measured since the last call. The rest of the time is the hub's.
-    pub fn record(&mut self, login: &mut Login) {
+    pub(super) fn record(&mut self, login: &mut Login) {
         let now = Instant::now();
         let since = now.duration_since(self.recorded_at);
         let spent = &mut login.context.time_spent;

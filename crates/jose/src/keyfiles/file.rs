@@ -69,7 +69,11 @@ impl KeyFileMembers<'_> {
     ///
     /// # Errors
     /// `Malformed`, with this text.
-    pub fn take_time(&mut self, name: &str, what: &'static str) -> Result<Timestamp, KeyFileError> {
+    pub(super) fn take_time(
+        &mut self,
+        name: &str,
+        what: &'static str,
+    ) -> Result<Timestamp, KeyFileError> {
         let value = self.members.remove(name);
         value
             .as_ref()
@@ -126,7 +130,7 @@ impl KeyFileMembers<'_> {
     }
 
     /// Returns the error of an unusable key in this file.
-    pub fn key_error(&self, error: KeyError) -> KeyFileError {
+    pub(super) fn key_error(&self, error: KeyError) -> KeyFileError {
         KeyFileError::Key { path: self.path.into(), error }
     }
 }
@@ -233,7 +237,7 @@ impl NewKeyFile {
     ///
     /// # Errors
     /// `Busy`, `Unwritable`, `Encryption`, `Generation`.
-    pub fn stage<'p>(
+    pub(super) fn stage<'p>(
         &self,
         path: &'p Path,
         passphrase: Option<&KeyPassphrase>,

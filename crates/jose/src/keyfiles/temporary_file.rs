@@ -29,7 +29,7 @@ impl<'a> TemporaryFile<'a> {
     ///
     /// # Errors
     /// `Busy` if it exists, `Unwritable`.
-    pub fn create(path: &'a Path) -> Result<Self, KeyFileError> {
+    pub(super) fn create(path: &'a Path) -> Result<Self, KeyFileError> {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let temporary = path.with_file_name(format!(".{name}.tmp"));
         // `create_new` neither follows a planted link nor shares the file with another run.
@@ -48,7 +48,7 @@ impl<'a> TemporaryFile<'a> {
     }
 
     /// Returns its final name.
-    pub const fn path(&self) -> &'a Path {
+    pub(super) const fn path(&self) -> &'a Path {
         self.path
     }
 
@@ -56,7 +56,7 @@ impl<'a> TemporaryFile<'a> {
     ///
     /// # Errors
     /// `Unwritable`.
-    pub fn write(&mut self, content: &[u8]) -> Result<(), KeyFileError> {
+    pub(super) fn write(&mut self, content: &[u8]) -> Result<(), KeyFileError> {
         let written = self.file.write_all(content).and_then(|()| self.file.sync_all());
         written.map_err(|cause| KeyFileError::Unwritable { path: self.path.into(), cause })
     }
@@ -65,7 +65,7 @@ impl<'a> TemporaryFile<'a> {
     ///
     /// # Errors
     /// `Unwritable`.
-    pub fn publish(self) -> Result<(), KeyFileError> {
+    pub(super) fn publish(self) -> Result<(), KeyFileError> {
         let renamed = fs::rename(&self.temporary, self.path);
         let synced = renamed.and_then(|()| sync_folder(parent_folder(self.path)));
         synced.map_err(|cause| KeyFileError::Unwritable { path: self.path.into(), cause })

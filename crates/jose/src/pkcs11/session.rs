@@ -37,7 +37,7 @@ pub(super) struct TokenSession {
 }
 
 impl TokenSession {
-    pub fn new(session: Session) -> Self {
+    pub(super) fn new(session: Session) -> Self {
         Self { session, handles: HashMap::new() }
     }
 
@@ -45,7 +45,7 @@ impl TokenSession {
     ///
     /// # Errors
     /// `Lost`, `KeyMissing`, `Rejected`.
-    pub fn run(&mut self, operation: &DeviceOperation) -> Result<Vec<u8>, SessionError> {
+    pub(super) fn run(&mut self, operation: &DeviceOperation) -> Result<Vec<u8>, SessionError> {
         match operation {
             DeviceOperation::Sign { key, alg, message } => {
                 let key = self.find_key(key)?;

@@ -54,7 +54,7 @@ impl TransitClient {
     ///
     /// # Errors
     /// Returns an error if the TLS library can't be set up, or the address may not be called.
-    pub fn new(options: &TransitOptions) -> Result<Self, EgressError> {
+    pub(super) fn new(options: &TransitOptions) -> Result<Self, EgressError> {
         let TransitOptions { address, mount, namespace, token, ca, timeout } = options;
         let schemes = match address.scheme() {
             "http" => AllowedSchemes::HttpAndHttps,
@@ -85,7 +85,10 @@ impl TransitClient {
     ///
     /// # Errors
     /// `Busy`, `Unavailable`.
-    pub async fn send(&self, call: &TransitCall<'_>) -> Result<HttpResponse, KeyDeviceError> {
+    pub(super) async fn send(
+        &self,
+        call: &TransitCall<'_>,
+    ) -> Result<HttpResponse, KeyDeviceError> {
         let _permit = self.call_permits.try_acquire().map_err(|_| KeyDeviceError::Busy)?;
         let reading = self.token.current().await;
         let response = self.send_once(call, &reading.token).await?;
@@ -97,7 +100,7 @@ impl TransitClient {
     }
 
     /// Returns what the operator has to fix at the token file, as of the last call.
-    pub fn token_finding(&self) -> Option<CheckFinding> {
+    pub(super) fn token_finding(&self) -> Option<CheckFinding> {
         let what =
             format!("{}, and the last token that was read stays in use", self.token.problem()?);
         let fix = "write the token into that file, or start the agent that does, and let the user that \

@@ -32,12 +32,12 @@ pub(super) struct TokenReading {
 }
 
 impl TokenFile {
-    pub fn new(credential: DeviceCredential) -> Self {
+    pub(super) fn new(credential: DeviceCredential) -> Self {
         Self { credential, last_reading: Mutex::default(), in_progress: AsyncMutex::default() }
     }
 
     /// Returns the token, which is read again if the last reading is old.
-    pub async fn current(&self) -> TokenReading {
+    pub(super) async fn current(&self) -> TokenReading {
         match self.last_reading() {
             Some(last) if !self.credential.is_in_file() || last.at.elapsed() < MAX_AGE => last,
             last => self.read_after(last.map_or(0, |last| last.number)).await,
@@ -45,12 +45,12 @@ impl TokenFile {
     }
 
     /// Returns a later reading than one whose token the server refused.
-    pub async fn read_again(&self, refused: &TokenReading) -> TokenReading {
+    pub(super) async fn read_again(&self, refused: &TokenReading) -> TokenReading {
         self.read_after(refused.number).await
     }
 
     /// Returns why the token file has no token, as of the last reading.
-    pub fn problem(&self) -> Option<CredentialFileError> {
+    pub(super) fn problem(&self) -> Option<CredentialFileError> {
         self.last_reading()?.problem
     }
 

@@ -67,7 +67,10 @@ impl DirectoryConnection {
     /// # Errors
     /// `RejectedCertificate`; `LdapTls` if TLS fails otherwise or is rejected, `LdapAnswer` if a response is malformed,
     /// `IdpUnreachable` if the connection ends.
-    pub async fn open(mut stream: TcpStream, tls: Option<DirectoryTls>) -> Result<Self, OpenError> {
+    pub(super) async fn open(
+        mut stream: TcpStream,
+        tls: Option<DirectoryTls>,
+    ) -> Result<Self, OpenError> {
         let Some(DirectoryTls { config, host, starttls }) = tls else {
             return Ok(Self::start(stream, None).await?);
         };

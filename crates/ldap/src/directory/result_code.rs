@@ -1,17 +1,17 @@
 //! LDAP result codes (RFC 4511, appendix A), and what those of a failed bind mean.
 
 /// The operation succeeded.
-pub const SUCCESS: u32 = 0;
+pub(super) const SUCCESS: u32 = 0;
 /// The search found more entries than the requested size limit.
-pub const SIZE_LIMIT_EXCEEDED: u32 = 4;
+pub(super) const SIZE_LIMIT_EXCEEDED: u32 = 4;
 /// Directories report a locked account by it.
-pub const CONSTRAINT_VIOLATION: u32 = 19;
+pub(super) const CONSTRAINT_VIOLATION: u32 = 19;
 /// The name or the password is wrong.
-pub const INVALID_CREDENTIALS: u32 = 49;
-pub const INSUFFICIENT_ACCESS_RIGHTS: u32 = 50;
-pub const UNWILLING_TO_PERFORM: u32 = 53;
+pub(super) const INVALID_CREDENTIALS: u32 = 49;
+pub(super) const INSUFFICIENT_ACCESS_RIGHTS: u32 = 50;
+pub(super) const UNWILLING_TO_PERFORM: u32 = 53;
 /// Codes for a wrong name or password, or a locked, restricted or passwordless account.
-pub const BIND_REJECTED: [u32; 7] = [
+pub(super) const BIND_REJECTED: [u32; 7] = [
     CONSTRAINT_VIOLATION,
     32,
     34,
@@ -23,7 +23,7 @@ pub const BIND_REJECTED: [u32; 7] = [
 
 /// Returns the meaning of a bind that fails for a reason other than a wrong name or password,
 /// for the operator.
-pub const fn describe(result: u32) -> Option<&'static str> {
+pub(super) const fn describe(result: u32) -> Option<&'static str> {
     match result {
         7 => Some("authMethodNotSupported: the directory allows no simple bind; allow it over TLS"),
         8 => Some("strongerAuthRequired: the directory demands TLS; use ldaps, or starttls = true"),

@@ -12,10 +12,10 @@ use crate::signature::CredentialAlg;
 const X5CHAIN: i64 = 33;
 
 /// A `COSE_Sign1` that is not verified yet.
-pub struct Signature1(CoseSign1);
+pub(super) struct Signature1(CoseSign1);
 
 impl Signature1 {
-    pub fn parse(value: &Cbor) -> Result<Self, PresentationError> {
+    pub(super) fn parse(value: &Cbor) -> Result<Self, PresentationError> {
         // coset parses the protected header by itself, leniently.
         let protected = value.as_array().and_then(|parts| parts.first()?.as_bytes());
         let protected = protected.ok_or(PresentationError::Malformed)?;
@@ -27,7 +27,7 @@ impl Signature1 {
     }
 
     /// Returns the algorithm of the protected header if it is one of the accepted ones.
-    pub fn accepted_alg(&self, accepted: &[CredentialAlg]) -> Option<CredentialAlg> {
+    pub(super) fn accepted_alg(&self, accepted: &[CredentialAlg]) -> Option<CredentialAlg> {
         let claimed = match self.0.protected.header.alg.as_ref()? {
             RegisteredLabelWithPrivate::Assigned(alg) => alg.to_i64(),
             RegisteredLabelWithPrivate::PrivateUse(alg) => *alg,
@@ -37,13 +37,13 @@ impl Signature1 {
     }
 
     /// Returns true if a header demands an extension: the hub knows none (RFC 9052 §3.1).
-    pub fn demands_extension(&self) -> bool {
+    pub(super) fn demands_extension(&self) -> bool {
         !self.0.protected.header.crit.is_empty() || !self.0.unprotected.crit.is_empty()
     }
 
     /// Returns the certificates of `x5chain` in DER, the signer's first. ISO/IEC 18013-5 §9.1.2.4
     /// puts them into the unprotected header.
-    pub fn certificate_chain(&self) -> Result<Vec<Vec<u8>>, PresentationError> {
+    pub(super) fn certificate_chain(&self) -> Result<Vec<Vec<u8>>, PresentationError> {
         let rest = &self.0.unprotected.rest;
         let chain = rest.iter().find(|(label, _)| *label == Label::Int(X5CHAIN));
         let (_, chain) = chain.ok_or(PresentationError::CertificateMissing)?;
@@ -55,12 +55,12 @@ impl Signature1 {
         certificates.ok_or(PresentationError::CertificateMalformed)
     }
 
-    pub fn payload(&self) -> Option<&[u8]> {
+    pub(super) fn payload(&self) -> Option<&[u8]> {
         self.0.payload.as_deref()
     }
 
     /// Returns what the signature covers, for the attached or the detached payload.
-    pub fn message(&self, payload: &[u8]) -> Vec<u8> {
+    pub(super) fn message(&self, payload: &[u8]) -> Vec<u8> {
         coset::sig_structure_data(
             coset::SignatureContext::CoseSign1,
             self.0.protected.clone(),
@@ -70,7 +70,7 @@ impl Signature1 {
         )
     }
 
-    pub fn signature(&self) -> &[u8] {
+    pub(super) fn signature(&self) -> &[u8] {
         &self.0.signature
     }
 }

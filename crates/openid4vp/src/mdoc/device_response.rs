@@ -7,7 +7,7 @@ use crate::cbor::{embedded_cbor, member, parse_cbor};
 use crate::presentation_error::PresentationError;
 
 /// One document of a response.
-pub struct Document<'a> {
+pub(super) struct Document<'a> {
     pub doc_type: &'a str,
     pub issuer_auth: &'a Cbor,
     issuer_name_spaces: Option<&'a Cbor>,
@@ -17,7 +17,7 @@ pub struct Document<'a> {
 }
 
 /// Returns the only document of a response without errors.
-pub fn single_document(response: &Cbor) -> Result<Document<'_>, PresentationError> {
+pub(super) fn single_document(response: &Cbor) -> Result<Document<'_>, PresentationError> {
     let version = member(response, "version").and_then(Cbor::as_text);
     let version = version.ok_or(PresentationError::Malformed)?;
     if !["1.0", "1.1"].contains(&version) {
@@ -55,7 +55,9 @@ impl<'a> Document<'a> {
     }
 
     /// Returns the issuer-signed items (`IssuerSignedItemBytes`) by namespace.
-    pub fn issuer_name_spaces(&self) -> Result<Vec<(&'a str, &'a [Cbor])>, PresentationError> {
+    pub(super) fn issuer_name_spaces(
+        &self,
+    ) -> Result<Vec<(&'a str, &'a [Cbor])>, PresentationError> {
         let Some(name_spaces) = self.issuer_name_spaces else { return Ok(Vec::new()) };
         let entries = name_spaces.as_map().ok_or(PresentationError::Malformed)?;
         let parsed = entries
@@ -64,7 +66,7 @@ impl<'a> Document<'a> {
         parsed.collect::<Option<_>>().ok_or(PresentationError::Malformed)
     }
 
-    pub fn device_signature(&self) -> Result<&'a Cbor, PresentationError> {
+    pub(super) fn device_signature(&self) -> Result<&'a Cbor, PresentationError> {
         if member(self.device_auth, "deviceMac").is_some() {
             return Err(PresentationError::DeviceMac);
         }
@@ -72,7 +74,9 @@ impl<'a> Document<'a> {
     }
 
     /// Returns the namespaces and names of what the device signed by itself.
-    pub fn device_signed_elements(&self) -> Result<Vec<(String, String)>, PresentationError> {
+    pub(super) fn device_signed_elements(
+        &self,
+    ) -> Result<Vec<(String, String)>, PresentationError> {
         let bytes = embedded_cbor(self.device_name_spaces).ok_or(PresentationError::Malformed)?;
         let name_spaces = parse_cbor(bytes)?;
         let mut elements = Vec::new();

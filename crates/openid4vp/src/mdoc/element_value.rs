@@ -12,7 +12,7 @@ const BIRTH_DATE: &str = "birth_date";
 
 /// Converts a data element with this name. A birth date is a `full-date` (PID rulebook §3.1, ISO/IEC
 /// 18013-5 §7.2.1); some issuers write a `tdate` at midnight, which is the same date.
-pub fn to_claim(name: &str, value: &Cbor) -> Value {
+pub(super) fn to_claim(name: &str, value: &Cbor) -> Value {
     let converted = to_json(value);
     let date = converted.as_str().filter(|_| name == BIRTH_DATE).and_then(date_of_midnight);
     date.map_or(converted, Value::from)
@@ -27,7 +27,7 @@ fn date_of_midnight(text: &str) -> Option<String> {
 
 /// Converts a data element: dates and texts to texts, byte strings to base64url, encoded CBOR to
 /// what it encodes.
-pub fn to_json(value: &Cbor) -> Value {
+pub(super) fn to_json(value: &Cbor) -> Value {
     Converter { decodes_embedded: true }.convert(value)
 }
 

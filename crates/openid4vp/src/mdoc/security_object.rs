@@ -18,7 +18,7 @@ const KEY_TYPE_EC2: i128 = 2;
 
 /// Digest algorithm of the elements (ISO/IEC 18013-5 table 21).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ElementDigestAlg {
+pub(super) enum ElementDigestAlg {
     Sha256,
     Sha384,
     Sha512,
@@ -34,7 +34,7 @@ impl ElementDigestAlg {
         }
     }
 
-    pub fn hash(self, bytes: &[u8]) -> Option<Vec<u8>> {
+    pub(super) fn hash(self, bytes: &[u8]) -> Option<Vec<u8>> {
         let algorithm = match self {
             Self::Sha256 => MessageDigest::sha256(),
             Self::Sha384 => MessageDigest::sha384(),
@@ -45,7 +45,7 @@ impl ElementDigestAlg {
 }
 
 /// The mobile security object: the data that the issuer signed (ISO/IEC 18013-5 §9.1.2.4).
-pub struct MobileSecurityObject {
+pub(super) struct MobileSecurityObject {
     pub doc_type: String,
     pub digest_alg: ElementDigestAlg,
     value_digests: Cbor,
@@ -58,7 +58,7 @@ pub struct MobileSecurityObject {
 }
 
 impl MobileSecurityObject {
-    pub fn parse(object: &Cbor) -> Result<Self, PresentationError> {
+    pub(super) fn parse(object: &Cbor) -> Result<Self, PresentationError> {
         let text = |name: &str| {
             member(object, name).and_then(Cbor::as_text).ok_or(PresentationError::Malformed)
         };
@@ -89,14 +89,14 @@ impl MobileSecurityObject {
     }
 
     /// Returns the digest of an element.
-    pub fn value_digest(&self, namespace: &str, id: u64) -> Option<&[u8]> {
+    pub(super) fn value_digest(&self, namespace: &str, id: u64) -> Option<&[u8]> {
         let digests = member(&self.value_digests, namespace)?.as_map()?;
         let digest = digests.iter().find(|(key, _)| as_unsigned(key) == Some(id));
         digest.and_then(|(_, digest)| digest.as_bytes()).map(Vec::as_slice)
     }
 
     /// Returns true if the device key may sign this element by itself (`KeyAuthorizations`).
-    pub fn authorizes(&self, namespace: &str, element: &str) -> bool {
+    pub(super) fn authorizes(&self, namespace: &str, element: &str) -> bool {
         let lists = |list: Option<&Cbor>, name: &str| {
             let names = list.and_then(Cbor::as_array).into_iter().flatten();
             names.filter_map(Cbor::as_text).any(|listed| listed == name)

@@ -29,7 +29,7 @@ struct Disclosure {
 }
 
 /// Replaces digests by disclosures, and removes the others.
-pub fn disclose(
+pub(super) fn disclose(
     mut payload: Map<String, Value>,
     disclosures: &[&str],
 ) -> Result<DisclosedClaims, PresentationError> {

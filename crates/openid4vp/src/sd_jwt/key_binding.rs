@@ -7,7 +7,7 @@ use passerelle_jose::verify::numeric_date;
 use passerelle_protocol::digest;
 
 /// Verifies that the holder made the presentation for this request, now.
-pub fn verify_key_binding(
+pub(super) fn verify_key_binding(
     compact: &str,
     sd_jwt: &str,
     holder_key: &HolderKey,

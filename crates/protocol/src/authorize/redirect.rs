@@ -188,7 +188,7 @@ impl ProvenRedirect {
 
 /// Appends parameters to a URI and leaves the rest unchanged, including its own query (RFC 6749
 /// §3.1.2). Registered URIs have no fragment.
-pub fn append_params(uri: &str, fields: &[(&'static str, String)]) -> String {
+pub(crate) fn append_params(uri: &str, fields: &[(&'static str, String)]) -> String {
     let mut location = uri.to_owned();
     let mut separator = match uri.split_once('?') {
         None => "?",

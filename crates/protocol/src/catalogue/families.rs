@@ -26,7 +26,7 @@ impl Table {
 
 impl CodeFamily {
     /// Returns the table of a code of this family.
-    pub fn table_of_code(&self, code: &str) -> Option<&'static Table> {
+    pub(super) fn table_of_code(&self, code: &str) -> Option<&'static Table> {
         let matched = self.tables.iter().filter(|table| table.matched_length(code).is_some());
         matched.max_by_key(|table| table.matched_length(code))
     }

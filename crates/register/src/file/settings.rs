@@ -17,7 +17,7 @@ use passerelle_settings::{ConfiguredTable, FilePath, KindTable, TableKind};
 #[schemars(extend("examples" = [{
     "path": "register.csv"
 }]))]
-pub struct FileRegisterConfig {
+pub(super) struct FileRegisterConfig {
     /// CSV with a header line: given_names, family_name, birthdate, gender, birthplace,
     /// birthcountry, status. A `status` is `active` (or empty), `deceased` or `refused`; persons
     /// with the last two are rejected (Y010003, Y010004).

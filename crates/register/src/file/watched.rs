@@ -15,7 +15,7 @@ use passerelle_protocol::ids::SupportId;
 use passerelle_telemetry::CheckFinding;
 
 /// The last good content of a register file.
-pub struct WatchedRegister {
+pub(super) struct WatchedRegister {
     current: ArcSwap<FileRegister>,
     /// Why the newest file is not in use.
     last_error: ArcSwapOption<CheckFinding>,
@@ -30,7 +30,7 @@ impl WatchedRegister {
     ///
     /// # Errors
     /// Returns the first error in the file.
-    pub fn load(path: &Path, home_country: String) -> Result<Self, FileRegisterError> {
+    pub(super) fn load(path: &Path, home_country: String) -> Result<Self, FileRegisterError> {
         // Read before the file, so that a change in between is detected.
         let stamp = FileStamp::read(path);
         Ok(Self {

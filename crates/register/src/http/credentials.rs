@@ -22,7 +22,7 @@ pub struct HttpRegisterCredentials {
 ///
 /// # Errors
 /// Returns the key whose value can't be used.
-pub fn check_credentials(
+pub(super) fn check_credentials(
     credentials: &HttpRegisterCredentials,
     now: Timestamp,
 ) -> Result<(), FieldDiagnostic> {

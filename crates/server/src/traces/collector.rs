@@ -24,7 +24,7 @@ use passerelle_telemetry::trace::{Propagation, Sampling, Tracer};
 ///
 /// # Errors
 /// Returns why the collector can't be called as configured.
-pub fn prepare_export(
+pub(super) fn prepare_export(
     endpoint: &str,
     loaded: &LoadedConfig,
     env: &Env,

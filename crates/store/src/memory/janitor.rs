@@ -12,7 +12,7 @@ const JANITOR_INTERVAL: Duration = Duration::from_secs(1);
 /// Starts the thread that runs moka's pending tasks, until the returned value is dropped. Without
 /// it, memory would stay allocated without traffic, and one request would free a hundred thousand
 /// records that expire together.
-pub fn start_janitor(caches: Arc<ByKind<KindCache>>) -> Sender<()> {
+pub(super) fn start_janitor(caches: Arc<ByKind<KindCache>>) -> Sender<()> {
     let (alive, until_dropped) = mpsc::channel();
     let rounds = move || {
         while until_dropped.recv_timeout(JANITOR_INTERVAL) == Err(RecvTimeoutError::Timeout) {

@@ -32,7 +32,7 @@ pub enum RecordState {
 
 /// Cached record or tombstone. Small, because there can be a million waiting logins.
 #[derive(Clone)]
-pub struct CachedRecord {
+pub(crate) struct CachedRecord {
     pub version: RecordVersion,
     /// As [`KindCache::pack`] returns it.
     pub value: Arc<[u8]>,
@@ -46,19 +46,19 @@ pub struct CachedRecord {
 
 impl CachedRecord {
     /// Returns whether the record was neither loaded and extended, nor replaced.
-    pub fn is_unread(&self) -> bool {
+    pub(crate) fn is_unread(&self) -> bool {
         self.unread_expiry < self.expires_at
     }
 }
 
 /// Returns how long moka keeps a record, with the grace, which unread records don't
 /// get.
-pub fn seconds_to_live(expires_at: Timestamp, now: Timestamp) -> u32 {
+pub(crate) fn seconds_to_live(expires_at: Timestamp, now: Timestamp) -> u32 {
     seconds_until(expires_at + CLOCK_SKEW_GRACE, now)
 }
 
 /// Returns the time from `now` to `end` in seconds, rounded up, at most the longest time to live.
-pub fn seconds_until(end: Timestamp, now: Timestamp) -> u32 {
+pub(crate) fn seconds_until(end: Timestamp, now: Timestamp) -> u32 {
     let seconds = end.since(now).as_millis().div_ceil(1000);
     u32::try_from(seconds).map_or(MAX_SECONDS_TO_LIVE, |seconds| seconds.min(MAX_SECONDS_TO_LIVE))
 }
@@ -88,7 +88,7 @@ impl Expiry<CompactName, CachedRecord> for RecordExpiry {
 }
 
 /// Capacity shared by one or more kinds, and its use.
-pub struct CapacityPool {
+pub(crate) struct CapacityPool {
     capacity: Usage,
     used: AtomicUsize,
     /// Total bytes of the values.
@@ -104,13 +104,13 @@ impl CapacityPool {
     }
 
     /// Returns whether another record fits.
-    pub fn has_room(&self) -> bool {
+    pub(crate) fn has_room(&self) -> bool {
         self.used.load(Ordering::Relaxed) < self.capacity.records
             && self.used_bytes() < self.capacity.bytes
     }
 
     /// Returns the total bytes of the values.
-    pub fn used_bytes(&self) -> usize {
+    pub(crate) fn used_bytes(&self) -> usize {
         self.used_bytes.load(Ordering::Relaxed)
     }
 }
@@ -120,7 +120,7 @@ impl CapacityPool {
 /// moka's own capacity is unused, because it silently drops new entries. Instead each inserted
 /// value takes room in the pool, and the eviction listener gives room back for each value that
 /// leaves, whatever the cause. moka reports `Replaced` even if the old value had already expired.
-pub struct KindCache {
+pub(crate) struct KindCache {
     pub kind: &'static RecordKind,
     pub records: Cache<CompactName, CachedRecord>,
     pub pool: Arc<CapacityPool>,
@@ -129,7 +129,7 @@ pub struct KindCache {
 
 impl KindCache {
     /// Creates an empty cache that uses `pool`.
-    pub fn new(kind: &'static RecordKind, pool: &Arc<CapacityPool>) -> Self {
+    pub(crate) fn new(kind: &'static RecordKind, pool: &Arc<CapacityPool>) -> Self {
         let used = Arc::new(AtomicUsize::new(0));
         let (evicted_pool, evicted_count) = (Arc::clone(pool), Arc::clone(&used));
         let records = Cache::builder()
@@ -144,7 +144,7 @@ impl KindCache {
     }
 
     /// Returns a value as this cache keeps it: compressed if its records live long.
-    pub fn pack(&self, value: impl AsRef<[u8]> + Into<Arc<[u8]>>) -> Arc<[u8]> {
+    pub(crate) fn pack(&self, value: impl AsRef<[u8]> + Into<Arc<[u8]>>) -> Arc<[u8]> {
         if self.kind.retention == RecordRetention::Long {
             compression::compress(value.as_ref()).into()
         } else {
@@ -156,7 +156,7 @@ impl KindCache {
     ///
     /// # Errors
     /// `Unavailable` if [`Self::pack`] did not make it.
-    pub fn unpack(&self, packed: Arc<[u8]>) -> Result<Arc<[u8]>, StoreError> {
+    pub(crate) fn unpack(&self, packed: Arc<[u8]>) -> Result<Arc<[u8]>, StoreError> {
         if self.kind.retention != RecordRetention::Long {
             return Ok(packed);
         }
@@ -168,13 +168,13 @@ impl KindCache {
     ///
     /// # Errors
     /// As [`Self::unpack`].
-    pub fn unpack_record(&self, cached: CachedRecord) -> Result<Record, StoreError> {
+    pub(crate) fn unpack_record(&self, cached: CachedRecord) -> Result<Record, StoreError> {
         let CachedRecord { version, value, expires_at, .. } = cached;
         Ok(Record { version, value: self.unpack(value)?, expires_at, has_outdated_key: false })
     }
 
     /// Runs `decide` on the entry `name`, atomically with respect to other computations on it.
-    pub fn compute(
+    pub(crate) fn compute(
         &self,
         name: &CompactName,
         decide: impl FnOnce(Option<CachedRecord>) -> Op<CachedRecord>,
@@ -185,12 +185,12 @@ impl KindCache {
     }
 
     /// Returns the number of cached values.
-    pub fn used(&self) -> usize {
+    pub(crate) fn used(&self) -> usize {
         self.used.load(Ordering::Relaxed)
     }
 
     /// Reserves room for a new value of so many bytes. Returns whether there was room.
-    pub fn try_reserve(&self, bytes: usize) -> bool {
+    pub(crate) fn try_reserve(&self, bytes: usize) -> bool {
         let (pool, relaxed) = (&self.pool, Ordering::Relaxed);
         let one_more = |used| (used < pool.capacity.records).then_some(used + 1);
         let more_bytes =
@@ -208,7 +208,7 @@ impl KindCache {
 
     /// Reserves room for a value that replaces another; the eviction listener frees the old
     /// value's.
-    pub fn reserve_for_update(&self, bytes: usize) {
+    pub(crate) fn reserve_for_update(&self, bytes: usize) {
         self.pool.used.fetch_add(1, Ordering::Relaxed);
         self.pool.used_bytes.fetch_add(bytes, Ordering::Relaxed);
         self.used.fetch_add(1, Ordering::Relaxed);
@@ -216,7 +216,7 @@ impl KindCache {
 }
 
 /// Creates an empty cache for each kind, with these capacities.
-pub fn kind_caches(capacities: &Capacities) -> ByKind<KindCache> {
+pub(crate) fn kind_caches(capacities: &Capacities) -> ByKind<KindCache> {
     let pools = ByKind::for_pools(capacities, CapacityPool::new);
     ByKind::new(capacities, |kind| KindCache::new(kind, pools.get(kind)))
 }

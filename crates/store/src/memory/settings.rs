@@ -23,7 +23,7 @@ use passerelle_settings::{ConfiguredTable, KindTable, SecretRef, TableKind};
     "snapshot": "state/store.snapshot",
     "encryption_keys": [{ "file": "store.key" }]
 }]))]
-pub struct MemoryConfig {
+pub(super) struct MemoryConfig {
     /// File to which the hub writes its logins, sessions, codes, tokens and revocations, encrypted,
     /// at an orderly shutdown, and from which the next process restores them. Its folder must be
     /// writable for the hub, and accessible to no one else.

@@ -20,7 +20,7 @@ pub(super) struct ShutdownSnapshot {
 
 impl ShutdownSnapshot {
     /// Creates the snapshot of a store in this file.
-    pub fn new(file: SnapshotFile, store: &Arc<MemoryStore>, env: &Env) -> Self {
+    pub(super) fn new(file: SnapshotFile, store: &Arc<MemoryStore>, env: &Env) -> Self {
         Self { snapshots: Arc::new(file), store: Arc::clone(store), env: env.clone() }
     }
 }

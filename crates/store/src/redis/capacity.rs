@@ -13,7 +13,7 @@ use crate::{Capacities, RecordKind, Usage};
 use passerelle_protocol::env::Timestamp;
 
 /// Used capacity of the records that this hub has inserted.
-pub struct CapacityTracker(ByKind<Arc<Mutex<Pool>>>);
+pub(super) struct CapacityTracker(ByKind<Arc<Mutex<Pool>>>);
 
 struct Pool {
     capacity: Usage,
@@ -25,7 +25,7 @@ struct Pool {
 
 impl CapacityTracker {
     /// Creates a tracker without records.
-    pub fn new(capacities: &Capacities) -> Self {
+    pub(super) fn new(capacities: &Capacities) -> Self {
         Self(ByKind::for_pools(capacities, |capacity| {
             let (used, by_expiry) = (Usage::default(), BTreeMap::new());
             Arc::new(Mutex::new(Pool { capacity, used, by_expiry }))
@@ -33,12 +33,12 @@ impl CapacityTracker {
     }
 
     /// Returns the kind that has this letter.
-    pub fn kind_of_letter(&self, letter: u8) -> Option<&'static RecordKind> {
+    pub(super) fn kind_of_letter(&self, letter: u8) -> Option<&'static RecordKind> {
         self.0.kind_of_letter(letter)
     }
 
     /// Reserves capacity for a record until its expiry. Returns whether there was room.
-    pub fn try_reserve(
+    pub(super) fn try_reserve(
         &self,
         kind: &RecordKind,
         bytes: usize,
@@ -58,7 +58,7 @@ impl CapacityTracker {
     }
 
     /// Changes the expiry and the size of a record.
-    pub fn update(&self, kind: &RecordKind, from: Timestamp, to: Timestamp, bytes: usize) {
+    pub(super) fn update(&self, kind: &RecordKind, from: Timestamp, to: Timestamp, bytes: usize) {
         self.with(kind, |pool, letter| {
             if pool.subtract((expiry_second(from), letter)).is_some() {
                 pool.add((expiry_second(to), letter), bytes);
@@ -67,7 +67,7 @@ impl CapacityTracker {
     }
 
     /// Changes the expiry of a record whose old expiry is known to a second only.
-    pub fn extend_near(&self, kind: &RecordKind, about: Timestamp, to: Timestamp) {
+    pub(super) fn extend_near(&self, kind: &RecordKind, about: Timestamp, to: Timestamp) {
         self.with(kind, |pool, letter| {
             if let Some(bytes) = pool.subtract_near(about, letter) {
                 pool.add((expiry_second(to), letter), bytes);
@@ -76,26 +76,26 @@ impl CapacityTracker {
     }
 
     /// Releases a record whose expiry is known to a second only.
-    pub fn release_near(&self, kind: &RecordKind, about: Timestamp) {
+    pub(super) fn release_near(&self, kind: &RecordKind, about: Timestamp) {
         self.with(kind, |pool, letter| {
             pool.subtract_near(about, letter);
         });
     }
 
     /// Releases a record.
-    pub fn release(&self, kind: &RecordKind, until: Timestamp) {
+    pub(super) fn release(&self, kind: &RecordKind, until: Timestamp) {
         self.with(kind, |pool, letter| {
             pool.subtract((expiry_second(until), letter));
         });
     }
 
     /// Returns the usage of the pool that the kind belongs to.
-    pub fn usage(&self, kind: &RecordKind) -> Usage {
+    pub(super) fn usage(&self, kind: &RecordKind) -> Usage {
         self.with(kind, |pool, _| pool.used)
     }
 
     /// Returns the number of records of the kind.
-    pub fn count(&self, kind: &RecordKind) -> usize {
+    pub(super) fn count(&self, kind: &RecordKind) -> usize {
         self.with(kind, |pool, letter| {
             pool.by_expiry
                 .iter()

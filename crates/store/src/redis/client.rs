@@ -27,14 +27,14 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 const NODE_TIMEOUT: Duration = Duration::from_millis(600);
 
 /// Addresses and credentials of the servers.
-pub struct RedisClient {
+pub(super) struct RedisClient {
     config: RedisConfig,
     credentials: RedisCredentials,
 }
 
 /// Connection with pipelined calls; clones share it.
 #[derive(Clone)]
-pub enum Connection {
+pub(super) enum Connection {
     Single(MultiplexedConnection),
     Cluster(Box<ClusterConnection>),
 }
@@ -44,7 +44,7 @@ impl Connection {
     ///
     /// # Errors
     /// The call fails.
-    pub async fn query(&mut self, cmd: &Cmd) -> RedisResult<Value> {
+    pub(super) async fn query(&mut self, cmd: &Cmd) -> RedisResult<Value> {
         match self {
             Self::Single(connection) => cmd.query_async(connection).await,
             Self::Cluster(connection) => cmd.query_async(connection.as_mut()).await,
@@ -56,7 +56,7 @@ impl Connection {
     ///
     /// # Errors
     /// A call fails.
-    pub async fn query_many(&mut self, commands: &[Cmd]) -> RedisResult<Value> {
+    pub(super) async fn query_many(&mut self, commands: &[Cmd]) -> RedisResult<Value> {
         match self {
             Self::Single(connection) => {
                 let mut pipeline = redis::pipe();
@@ -79,7 +79,7 @@ impl Connection {
     ///
     /// # Errors
     /// The call fails.
-    pub async fn query_all_primaries(&mut self, cmd: &Cmd) -> RedisResult<Vec<Value>> {
+    pub(super) async fn query_all_primaries(&mut self, cmd: &Cmd) -> RedisResult<Vec<Value>> {
         match self {
             Self::Single(_) => Ok(vec![self.query(cmd).await?]),
             Self::Cluster(connection) => {
@@ -96,25 +96,25 @@ impl Connection {
     }
 
     /// Returns whether the connection reconnects by itself: only that of a Cluster does.
-    pub const fn reconnects(&self) -> bool {
+    pub(super) const fn reconnects(&self) -> bool {
         matches!(self, Self::Cluster(_))
     }
 }
 
 impl RedisClient {
     /// Creates a client. Does not connect.
-    pub fn new(config: &RedisConfig, credentials: &RedisCredentials) -> Self {
+    pub(super) fn new(config: &RedisConfig, credentials: &RedisCredentials) -> Self {
         install_tls_provider();
         Self { config: config.clone(), credentials: credentials.clone() }
     }
 
     /// Returns how the servers are deployed.
-    pub const fn mode(&self) -> RedisMode {
+    pub(super) const fn mode(&self) -> RedisMode {
         self.config.mode
     }
 
     /// Describes the servers and their mode, for the log.
-    pub fn description(&self) -> String {
+    pub(super) fn description(&self) -> String {
         let mode = match self.config.mode {
             RedisMode::Single => "one server",
             RedisMode::Sentinel => "Sentinels",
@@ -127,7 +127,7 @@ impl RedisClient {
     ///
     /// # Errors
     /// No connection could be opened in time.
-    pub async fn connect(&self, call_limit: Duration) -> RedisResult<Connection> {
+    pub(super) async fn connect(&self, call_limit: Duration) -> RedisResult<Connection> {
         match tokio::time::timeout(CONNECT_TIMEOUT, self.connect_untimed(call_limit)).await {
             Ok(connected) => connected,
             Err(_) => Err(timed_out()),

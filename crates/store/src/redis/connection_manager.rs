@@ -46,7 +46,7 @@ enum Reply {
 }
 
 /// Connections to the servers, shared by all runtimes of the process.
-pub struct ConnectionManager {
+pub(super) struct ConnectionManager {
     client: RedisClient,
     call_timeout: Duration,
     /// Runtime of the store's own thread, which runs the health checks.
@@ -84,7 +84,7 @@ impl ConnectionManager {
     ///
     /// # Errors
     /// The operating system can't start the thread.
-    pub fn new(
+    pub(super) fn new(
         client: RedisClient,
         call_timeout: Duration,
         prefix: &str,
@@ -119,19 +119,19 @@ impl ConnectionManager {
     }
 
     /// Describes the servers, for the log.
-    pub fn description(&self) -> String {
+    pub(super) fn description(&self) -> String {
         self.client.description()
     }
 
     /// Returns the last error, without a network call.
-    pub fn last_error(&self) -> Option<RedisCallError> {
+    pub(super) fn last_error(&self) -> Option<RedisCallError> {
         self.with_state(|state| {
             state.last_error.clone().or_else(|| state.health_check_error.clone())
         })
     }
 
     /// Runs a task on the store's own thread.
-    pub fn spawn_on_store_thread(&self, task: impl Future<Output = ()> + Send + 'static) {
+    pub(super) fn spawn_on_store_thread(&self, task: impl Future<Output = ()> + Send + 'static) {
         self.runtime.spawn(task);
     }
 
@@ -139,7 +139,7 @@ impl ConnectionManager {
     ///
     /// # Errors
     /// Any [`RedisCallError`] but `NoScript`.
-    pub async fn run_script(
+    pub(super) async fn run_script(
         &self,
         script: &Script,
         key: &str,
@@ -152,7 +152,7 @@ impl ConnectionManager {
     ///
     /// # Errors
     /// Any [`RedisCallError`] but `NoScript`.
-    pub async fn run_script_on_keys(
+    pub(super) async fn run_script_on_keys(
         &self,
         script: &Script,
         keys: &[&str],
@@ -170,7 +170,7 @@ impl ConnectionManager {
 
     /// Returns whether one server holds all keys: only then may a script work on several. The only
     /// node of a Cluster, too, refuses keys of several slots.
-    pub fn has_one_server(&self) -> bool {
+    pub(super) fn has_one_server(&self) -> bool {
         self.client.mode() != RedisMode::Cluster && !self.with_state(|state| state.is_cluster)
     }
 
@@ -178,7 +178,11 @@ impl ConnectionManager {
     ///
     /// # Errors
     /// Any [`RedisCallError`].
-    pub async fn query(&self, verb: &'static str, cmd: &Cmd) -> Result<Value, RedisCallError> {
+    pub(super) async fn query(
+        &self,
+        verb: &'static str,
+        cmd: &Cmd,
+    ) -> Result<Value, RedisCallError> {
         self.send(verb, std::slice::from_ref(cmd), Reply::Single).await
     }
 
@@ -186,7 +190,7 @@ impl ConnectionManager {
     ///
     /// # Errors
     /// Any [`RedisCallError`].
-    pub async fn query_many(
+    pub(super) async fn query_many(
         &self,
         verb: &'static str,
         commands: &[Cmd],
@@ -255,7 +259,7 @@ impl ConnectionManager {
     ///
     /// # Errors
     /// Any [`RedisCallError`].
-    pub async fn query_servers(&self) -> Result<DeploymentInfo, RedisCallError> {
+    pub(super) async fn query_servers(&self) -> Result<DeploymentInfo, RedisCallError> {
         let (mut connection, _) = self.connection().await?;
         let info = tokio::time::timeout(
             self.call_timeout.saturating_mul(2),

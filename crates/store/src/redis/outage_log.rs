@@ -14,7 +14,7 @@ use passerelle_telemetry::Metrics;
 const REPEAT_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Log of the state changes of the store's circuit.
-pub struct OutageLog {
+pub(super) struct OutageLog {
     metrics: Arc<Metrics>,
     outage: Mutex<Outage>,
 }
@@ -35,13 +35,13 @@ enum OutageLine {
 
 impl OutageLog {
     /// Creates the log of a closed circuit.
-    pub fn new(metrics: Arc<Metrics>) -> Self {
+    pub(super) fn new(metrics: Arc<Metrics>) -> Self {
         metrics.set_redis_circuit(CircuitState::Closed.label(), &CircuitState::LABELS);
         Self { metrics, outage: Mutex::default() }
     }
 
     /// Logs a state change of the circuit, and the error that caused it.
-    pub fn report_change(
+    pub(super) fn report_change(
         &self,
         from: CircuitState,
         to: CircuitState,

@@ -17,7 +17,7 @@ use std::fmt::Write as _;
 use redis::Cmd;
 
 /// Script, and the SHA-1 by which the server caches it.
-pub struct Script {
+pub(super) struct Script {
     pub verb: &'static str,
     body: &'static str,
     sha1: String,
@@ -33,12 +33,12 @@ impl Script {
     }
 
     /// Returns the EVALSHA call; the server may not know the script.
-    pub fn by_hash(&self, keys: &[&str], arguments: &[&[u8]]) -> Cmd {
+    pub(super) fn by_hash(&self, keys: &[&str], arguments: &[&[u8]]) -> Cmd {
         call("EVALSHA", &self.sha1, keys, arguments)
     }
 
     /// Returns the EVAL call, which also caches the script.
-    pub fn by_body(&self, keys: &[&str], arguments: &[&[u8]]) -> Cmd {
+    pub(super) fn by_body(&self, keys: &[&str], arguments: &[&[u8]]) -> Cmd {
         call("EVAL", self.body, keys, arguments)
     }
 }
@@ -58,7 +58,7 @@ fn call(name: &str, script: &str, keys: &[&str], arguments: &[&[u8]]) -> Cmd {
 }
 
 /// Scripts of the store operations.
-pub struct Scripts {
+pub(super) struct Scripts {
     pub insert: Script,
     pub load_and_extend: Script,
     pub replace: Script,
@@ -72,7 +72,7 @@ pub struct Scripts {
 }
 
 /// Returns the script of the health check: whether the server accepts writes.
-pub fn ping() -> Script {
+pub(super) fn ping() -> Script {
     Script::new("ping", PING)
 }
 

@@ -8,7 +8,7 @@ use passerelle_protocol::env::Timestamp;
 
 /// INFO of each primary, and the time of one of them.
 #[derive(Clone, Debug)]
-pub struct DeploymentInfo {
+pub(super) struct DeploymentInfo {
     servers: Vec<ServerInfo>,
     /// Time by the server's clock.
     pub time: Timestamp,
@@ -30,7 +30,7 @@ struct ServerInfo {
 ///
 /// # Errors
 /// The connection fails.
-pub async fn query_deployment(connection: &mut Connection) -> RedisResult<DeploymentInfo> {
+pub(super) async fn query_deployment(connection: &mut Connection) -> RedisResult<DeploymentInfo> {
     let answers = connection.query_all_primaries(&redis::cmd("INFO")).await?;
     let servers = answers.iter().filter_map(text).map(ServerInfo::parse).collect();
     let time = match connection.query(&redis::cmd("TIME")).await? {
@@ -117,17 +117,17 @@ impl DeploymentInfo {
     ///
     /// # Errors
     /// Returns what to change.
-    pub fn check_suitability(&self) -> Result<(), String> {
+    pub(super) fn check_suitability(&self) -> Result<(), String> {
         self.servers.iter().try_for_each(ServerInfo::check_suitability)
     }
 
     /// Returns whether the servers are nodes of a Cluster, whatever the configuration calls them.
-    pub fn is_cluster(&self) -> bool {
+    pub(super) fn is_cluster(&self) -> bool {
         self.servers.iter().any(|server| server.is_cluster_node)
     }
 
     /// Returns a one-line summary for the operator.
-    pub fn summary(&self, now: Timestamp) -> String {
+    pub(super) fn summary(&self, now: Timestamp) -> String {
         let (ahead, behind) = (self.time.since(now), now.since(self.time));
         let clock = if ahead > behind {
             format!("{} ms ahead", ahead.as_millis())
@@ -145,7 +145,7 @@ impl DeploymentInfo {
 
     /// Returns whether the clock of the servers differs from this machine's by more than records
     /// tolerate.
-    pub fn has_wrong_clock(&self, now: Timestamp) -> bool {
+    pub(super) fn has_wrong_clock(&self, now: Timestamp) -> bool {
         self.time.since(now).max(now.since(self.time)) > CLOCK_SKEW_GRACE
     }
 }

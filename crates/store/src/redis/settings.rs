@@ -106,7 +106,7 @@ pub enum RedisMode {
 
 /// Address of a Redis server.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum NodeAddress {
+pub(super) enum NodeAddress {
     /// Host and port.
     Host(String, u16),
     /// Path of a Unix socket.
@@ -115,7 +115,7 @@ pub enum NodeAddress {
 
 impl NodeAddress {
     /// Parses `host:port`, `[::1]:port` or `unix:/path`.
-    pub fn parse(text: &str) -> Option<Self> {
+    pub(super) fn parse(text: &str) -> Option<Self> {
         if let Some(path) = text.strip_prefix("unix:") {
             return Path::new(path).is_absolute().then(|| Self::Socket(path.into()));
         }

@@ -46,7 +46,7 @@ metric_table! {
 
 impl ClientMetrics {
     /// Removes the series of clients that are rejected by `client`.
-    pub fn remove_series(&self, client: &dyn Fn(&str) -> bool) {
+    pub(super) fn remove_series(&self, client: &dyn Fn(&str) -> bool) {
         let stays = |label: &str| label == UNKNOWN_CLIENT || client(label);
         remove_series(&self.token_errors, "client", &stays);
         remove_series(&self.key_fetches, "client", &stays);

@@ -55,7 +55,7 @@ metric_table! {
 
 impl ConnectorMetrics {
     /// Removes the series of connectors that are rejected by `stays`.
-    pub fn remove_series(&self, stays: &dyn Fn(&str) -> bool) {
+    pub(super) fn remove_series(&self, stays: &dyn Fn(&str) -> bool) {
         remove_series(&self.calls, "connector", stays);
         remove_series(&self.outcomes, "connector", stays);
         remove_series(&self.seconds, "connector", stays);

@@ -69,7 +69,7 @@ impl MetricDeclarer<'_> {
     /// # Errors
     /// Returns an error if a name is declared twice.
     #[cfg(target_os = "linux")]
-    pub fn process(&self) -> Result<(), TelemetryError> {
+    pub(super) fn process(&self) -> Result<(), TelemetryError> {
         self.record(Box::new(ProcessCollector::for_self()))
             .map_err(|error| registration_error("process", &error))
     }
@@ -78,7 +78,7 @@ impl MetricDeclarer<'_> {
     ///
     /// # Errors
     /// Returns an error if the name is malformed or declared twice.
-    pub fn register<C: Collector + Clone + 'static>(
+    pub(super) fn register<C: Collector + Clone + 'static>(
         &self,
         name: &str,
         metric: prometheus::Result<C>,
@@ -127,7 +127,7 @@ pub(super) struct Labelled<V, const N: usize>(pub V);
 
 impl<B: MetricVecBuilder, const N: usize> Labelled<MetricVec<B>, N> {
     /// Returns the series with these values.
-    pub fn with(&self, values: [&str; N]) -> B::M {
+    pub(super) fn with(&self, values: [&str; N]) -> B::M {
         self.0.with_label_values(&values)
     }
 }

@@ -39,7 +39,7 @@ impl ExtensionMetrics {
     ///
     /// # Errors
     /// Returns an error if a name is malformed or declared twice.
-    pub fn new(
+    pub(super) fn new(
         declare: &MetricDeclarer<'_>,
         metrics: &[&'static ExtensionMetric],
     ) -> Result<Self, TelemetryError> {
@@ -61,7 +61,7 @@ impl ExtensionMetrics {
     }
 
     /// Removes the series whose value of this label is rejected by `stays`.
-    pub fn remove_series(&self, label: &str, stays: &dyn Fn(&str) -> bool) {
+    pub(super) fn remove_series(&self, label: &str, stays: &dyn Fn(&str) -> bool) {
         for series in self.0.values() {
             match series {
                 Series::Counter(counter) => remove_series(counter, label, stays),

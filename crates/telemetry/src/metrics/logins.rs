@@ -89,7 +89,11 @@ metric_table! {
 
 impl LoginMetrics {
     /// Removes the series of connectors and service providers that are rejected.
-    pub fn remove_series(&self, connector: &dyn Fn(&str) -> bool, service: &dyn Fn(&str) -> bool) {
+    pub(super) fn remove_series(
+        &self,
+        connector: &dyn Fn(&str) -> bool,
+        service: &dyn Fn(&str) -> bool,
+    ) {
         super::remove_series(&self.by_service, "connector", &|id| id == NONE || connector(id));
         super::remove_series(&self.by_service, "service_provider", &|id| {
             id == UNKNOWN_CLIENT || service(id)

@@ -114,17 +114,17 @@ impl ConnectionSlot {
     }
 
     /// Protects the connection from eviction.
-    pub fn set_busy(&self) {
+    pub(super) fn set_busy(&self) {
         self.busy_until.store(u64::MAX, Ordering::Relaxed);
     }
 
     /// Protects the connection from eviction until a time.
-    pub fn set_busy_until(&self, until: Instant) {
+    pub(super) fn set_busy_until(&self, until: Instant) {
         self.busy_until.store(self.millis_since_open(until), Ordering::Relaxed);
     }
 
     /// Allows the eviction of the connection.
-    pub fn set_idle(&self) {
+    pub(super) fn set_idle(&self) {
         self.busy_until.store(0, Ordering::Relaxed);
     }
 
@@ -134,22 +134,22 @@ impl ConnectionSlot {
     }
 
     /// Sets whether the peer does not read what was written.
-    pub fn set_write_blocked(&self, is_stuck: bool) {
+    pub(super) fn set_write_blocked(&self, is_stuck: bool) {
         self.write_blocked.store(is_stuck, Ordering::Relaxed);
     }
 
     /// Returns whether the connection is evicted and must close.
-    pub fn is_evicted(&self) -> bool {
+    pub(super) fn is_evicted(&self) -> bool {
         self.evicted.load(Ordering::Relaxed)
     }
 
     /// Registers the waker of the connection.
-    pub fn register_waker(&self, waker: &Waker) {
+    pub(super) fn register_waker(&self, waker: &Waker) {
         self.waker.register(waker);
     }
 
     /// Wakes the connection.
-    pub fn wake(&self) {
+    pub(super) fn wake(&self) {
         self.waker.wake();
     }
 

@@ -59,7 +59,7 @@ impl RemainingBody {
     }
 
     /// Takes the next bytes. Returns how many belong to the body, and whether it is then complete.
-    pub fn take(&mut self, bytes: &[u8]) -> (usize, bool) {
+    pub(super) fn take(&mut self, bytes: &[u8]) -> (usize, bool) {
         match self {
             Self::Length(left) => {
                 let taken = usize::try_from(*left).unwrap_or(usize::MAX).min(bytes.len());
@@ -83,7 +83,7 @@ pub(super) struct HttpExchange {
 
 impl HttpExchange {
     /// Creates the state of a new connection.
-    pub fn new(slot: Arc<ConnectionSlot>) -> Self {
+    pub(super) fn new(slot: Arc<ConnectionSlot>) -> Self {
         Self {
             phase: Cell::new(ExchangePhase::Idle(Instant::now())),
             slot,
@@ -92,12 +92,12 @@ impl HttpExchange {
     }
 
     /// Returns the current phase.
-    pub fn phase(&self) -> ExchangePhase {
+    pub(super) fn phase(&self) -> ExchangePhase {
         self.phase.get()
     }
 
     /// Changes the phase, and with it whether the connection can be evicted.
-    pub fn enter_phase(&self, phase: ExchangePhase) {
+    pub(super) fn enter_phase(&self, phase: ExchangePhase) {
         match phase {
             ExchangePhase::Decoding { .. } | ExchangePhase::Answering => self.slot.set_busy(),
             ExchangePhase::Body { since, .. } => {
@@ -111,12 +111,12 @@ impl HttpExchange {
     }
 
     /// Records that the socket deferred a read.
-    pub fn defer_read(&self) {
+    pub(super) fn defer_read(&self) {
         self.read_deferred.set(true);
     }
 
     /// Wakes the connection if it deferred a read.
-    pub fn resume_deferred_read(&self) {
+    pub(super) fn resume_deferred_read(&self) {
         if self.read_deferred.replace(false) {
             self.slot.wake();
         }

@@ -48,7 +48,7 @@ impl ConnectionRejection {
     ];
 
     /// Returns the reason that ended a connection; `None` if the peer disconnected.
-    pub fn from_dispatch(error: &DispatchError) -> Option<Self> {
+    pub(super) fn from_dispatch(error: &DispatchError) -> Option<Self> {
         match error {
             DispatchError::Parse(_) => Some(Self::Malformed),
             DispatchError::Io(_)
@@ -106,7 +106,7 @@ pub(super) struct RejectionCounter {
 
 impl RejectionCounter {
     /// Creates the counter of a listener.
-    pub fn new(listener: Listener, metrics: &Arc<Metrics>) -> Arc<Self> {
+    pub(super) fn new(listener: Listener, metrics: &Arc<Metrics>) -> Arc<Self> {
         let counts = [const { AtomicU64::new(0) }; ConnectionRejection::ALL.len()];
         Arc::new(Self {
             listener,
@@ -117,7 +117,7 @@ impl RejectionCounter {
     }
 
     /// Counts a rejection. Must be called on an actix thread.
-    pub fn record(self: &Arc<Self>, rejection: ConnectionRejection) {
+    pub(super) fn record(self: &Arc<Self>, rejection: ConnectionRejection) {
         if let Some(limit) = rejection.limit_label() {
             self.metrics.record_rate_limited(limit, 1);
         }

@@ -50,7 +50,7 @@ struct Linger {
 
 impl GuardedStream {
     /// Wraps an admitted socket.
-    pub fn new(
+    pub(super) fn new(
         socket: TcpStream,
         permit: Permit,
         timeouts: ConnectionTimeouts,
@@ -74,7 +74,7 @@ impl GuardedStream {
     }
 
     /// Returns the state shared with the handlers.
-    pub fn exchange(&self) -> Rc<HttpExchange> {
+    pub(super) fn exchange(&self) -> Rc<HttpExchange> {
         Rc::clone(&self.exchange)
     }
 

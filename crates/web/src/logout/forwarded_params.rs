@@ -11,7 +11,7 @@ const FORWARDED_PARAMS: [&str; 5] =
 const MAX_UI_LOCALES_BYTES: usize = 256;
 
 /// Returns the parameters that the confirmation form and a saved request carry.
-pub fn forwarded_params(params: &Params) -> Vec<(String, String)> {
+pub(super) fn forwarded_params(params: &Params) -> Vec<(String, String)> {
     let fits =
         |name: &str, value: &str| name != "ui_locales" || value.len() <= MAX_UI_LOCALES_BYTES;
     let pair = |name: &str| {
@@ -22,12 +22,12 @@ pub fn forwarded_params(params: &Params) -> Vec<(String, String)> {
 }
 
 /// Encodes the parameters, as the form token binds them.
-pub fn encode_params(forwarded: &[(String, String)]) -> String {
+pub(super) fn encode_params(forwarded: &[(String, String)]) -> String {
     Serializer::new(String::new()).extend_pairs(forwarded).finish()
 }
 
 /// Returns the languages that the request asks for.
-pub fn ui_locales(params: &Params) -> Vec<String> {
+pub(super) fn ui_locales(params: &Params) -> Vec<String> {
     let value = params
         .single("ui_locales")
         .ok()

@@ -15,11 +15,11 @@ use passerelle_protocol::ids::ConnectorId;
 use passerelle_protocol::params::Params;
 
 /// Path of the page after a logout.
-pub const LOGGED_OUT_PATH: &str = "/api/v2/session/ended";
+pub(crate) const LOGGED_OUT_PATH: &str = "/api/v2/session/ended";
 
 /// What happened to the session at the identity provider.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum IdpLogoutResult {
+pub(super) enum IdpLogoutResult {
     Ended(ConnectorId),
     Unreached(ConnectorId),
 }
@@ -38,14 +38,14 @@ const IDP_UNREACHED: &str = "idp_unreached";
 ///
 /// # Errors
 /// Returns the rejection to answer with.
-pub async fn show_logged_out(context: RequestContext) -> Result<HttpResponse, Rejection> {
+pub(crate) async fn show_logged_out(context: RequestContext) -> Result<HttpResponse, Rejection> {
     let query = context.query()?;
     let (destination, idp_session) = parse_logged_out(&query);
     Ok(logged_out_response(&context.hub, &context.locale(&[]), &destination, idp_session.as_ref()))
 }
 
 /// Builds the page after a logout. A sandbox keeps no session.
-pub fn logged_out_response(
+pub(super) fn logged_out_response(
     hub: &Hub,
     locale: &PageLanguage,
     destination: &LogoutDestination,

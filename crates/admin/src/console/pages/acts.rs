@@ -14,7 +14,7 @@ use passerelle_web::pages::render_template;
 
 /// Renders the page that says what will happen to whom. `fields` are sent again with the
 /// confirmation.
-pub fn confirmation_page(
+pub(crate) fn confirmation_page(
     act: &str,
     confirmation: &Confirmation,
     fields: &[(&str, &str)],
@@ -24,22 +24,26 @@ pub fn confirmation_page(
 }
 
 /// Renders the page after an act.
-pub fn done_page(outcome: &ActOutcome, page: &PageContext) -> String {
+pub(crate) fn done_page(outcome: &ActOutcome, page: &PageContext) -> String {
     render_template(&OutcomeTemplate { page, outcome: Some(outcome), error: None })
 }
 
 /// Renders the page after an act that was refused.
-pub fn not_done_page(error: &AdminError, page: &PageContext) -> String {
+pub(crate) fn not_done_page(error: &AdminError, page: &PageContext) -> String {
     render_template(&OutcomeTemplate { page, outcome: None, error: Some(error) })
 }
 
 /// Renders the page of a request that was refused before its operator was known.
-pub fn refused_page(error: &AdminError, nonce: &str) -> String {
+pub(crate) fn refused_page(error: &AdminError, nonce: &str) -> String {
     not_done_page(error, &PageContext::without_operator(nonce))
 }
 
 /// Renders the refresh tokens of a person.
-pub fn grants_page(found: &RefreshGrantList, person: &LoginSearch, page: &PageContext) -> String {
+pub(crate) fn grants_page(
+    found: &RefreshGrantList,
+    person: &LoginSearch,
+    page: &PageContext,
+) -> String {
     render_template(&GrantsTemplate { page, found, person })
 }
 

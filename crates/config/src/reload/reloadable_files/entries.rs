@@ -80,7 +80,7 @@ impl LoadContext {
 
 /// The scope tables: as written, and in the form that the rest of the hub uses.
 #[derive(Clone, Debug)]
-pub struct ScopesEntry {
+pub(super) struct ScopesEntry {
     pub tables: ScopeTables,
     pub scopes: ScopeTable,
     pub openid: ScopeTable,
@@ -91,7 +91,7 @@ impl ScopesEntry {
     ///
     /// # Errors
     /// Returns a diagnostic at the table that names an unknown claim or breaks OpenID Connect.
-    pub fn new(
+    pub(super) fn new(
         source: &SourceFile,
         tables: ScopeTables,
         claims: &DeclaredClaims,

@@ -11,7 +11,7 @@ use passerelle_settings::{Diagnostic, FieldDigests, FileRole, FileStamp, SourceF
 
 /// A valid version of a file.
 #[derive(Debug)]
-pub struct FileVersion<T> {
+pub(super) struct FileVersion<T> {
     /// The parsed file.
     pub source: SourceFile,
     /// Its checked content.
@@ -24,7 +24,7 @@ pub struct FileVersion<T> {
 
 /// A named file with its content at one time.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct FileReference {
+pub(super) struct FileReference {
     file: ReferencedFile,
     /// SHA-256 of the content; `None` if it is unreadable.
     hash: Option<[u8; 32]>,
@@ -33,11 +33,11 @@ pub struct FileReference {
 }
 
 /// Order in which versions appeared: number of the scan, then the file system's timestamp.
-pub type ChangeOrder = (u64, FileStamp);
+pub(super) type ChangeOrder = (u64, FileStamp);
 
 /// A file whose newest version is valid and not active yet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct PendingFile {
+pub(super) struct PendingFile {
     /// When the version appeared.
     pub order: ChangeOrder,
     /// No version of the file is active.
@@ -46,7 +46,7 @@ pub struct PendingFile {
 
 /// The state of one file.
 #[derive(Clone, Debug)]
-pub struct TrackedFile<T> {
+pub(super) struct TrackedFile<T> {
     fingerprint: FileFingerprint,
     order: ChangeOrder,
     newest: Result<Arc<FileVersion<T>>, Vec<Diagnostic>>,
@@ -79,7 +79,7 @@ impl LastOpened {
 
 /// Identifies the content of a version.
 #[derive(Clone, PartialEq, Debug)]
-pub enum FileFingerprint {
+pub(super) enum FileFingerprint {
     /// The file could be read.
     Text {
         /// SHA-256 of the file.
@@ -93,7 +93,7 @@ pub enum FileFingerprint {
 
 /// The files of one kind.
 #[derive(Clone, Debug)]
-pub struct FileSet<T> {
+pub(super) struct FileSet<T> {
     /// Schema of the files, which says which keys name other files.
     schema: Arc<serde_json::Value>,
     files: BTreeMap<PathBuf, TrackedFile<T>>,
@@ -102,7 +102,7 @@ pub struct FileSet<T> {
 }
 
 /// Parameters of a scan.
-pub struct ScanContext<'a> {
+pub(super) struct ScanContext<'a> {
     /// Number of the scan.
     pub number: u64,
     /// Folder that references are relative to.
@@ -154,12 +154,12 @@ impl FileReference {
 
 impl<T> FileSet<T> {
     /// Creates an empty set of files with this schema.
-    pub fn new(schema: serde_json::Value) -> Self {
+    pub(super) fn new(schema: serde_json::Value) -> Self {
         Self { schema: Arc::new(schema), files: BTreeMap::new(), folder_problem: None }
     }
 
     /// Inserts an already checked version as active. `folder` is the configuration folder.
-    pub fn insert_checked(&mut self, source: SourceFile, content: T, folder: &Path) {
+    pub(super) fn insert_checked(&mut self, source: SourceFile, content: T, folder: &Path) {
         let path = source.path().to_owned();
         let references = read_references(&source, folder);
         let fingerprint =
@@ -180,7 +180,7 @@ impl<T> FileSet<T> {
     /// Reads the files in `paths` that are new or whose content, including that of referenced
     /// files, has changed. Forgets files that are not in `paths`. An unreadable folder changes none
     /// of its files; those that they name are read all the same.
-    pub fn scan(
+    pub(super) fn scan(
         &mut self,
         paths: Result<Vec<PathBuf>, Diagnostic>,
         scan: &ScanContext<'_>,
@@ -277,12 +277,12 @@ impl<T> FileSet<T> {
     }
 
     /// Returns true if there are no files.
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.files.is_empty()
     }
 
     /// Returns the files whose newest version is valid and not active yet.
-    pub fn pending_files(&self) -> impl Iterator<Item = (&Path, PendingFile)> {
+    pub(super) fn pending_files(&self) -> impl Iterator<Item = (&Path, PendingFile)> {
         let pending = self.files.iter().filter(|(_, file)| file.is_pending());
         pending.map(|(path, file)| {
             (path.as_path(), PendingFile { order: file.order, is_new: file.active.is_none() })
@@ -290,14 +290,14 @@ impl<T> FileSet<T> {
     }
 
     /// Returns the files of which no version can be used.
-    pub fn unusable_files(&self) -> impl Iterator<Item = &Path> {
+    pub(super) fn unusable_files(&self) -> impl Iterator<Item = &Path> {
         let unusable = |file: &TrackedFile<T>| file.newest.is_err() && file.active.is_none();
         self.files.iter().filter(move |(_, file)| unusable(file)).map(|(path, _)| path.as_path())
     }
 
     /// Returns the versions that would be active if every pending one was accepted, except those of
     /// rejected files.
-    pub fn candidate_versions<'a>(
+    pub(super) fn candidate_versions<'a>(
         &'a self,
         is_rejected: &'a dyn Fn(&Path) -> bool,
     ) -> impl Iterator<Item = &'a Arc<FileVersion<T>>> {
@@ -308,7 +308,7 @@ impl<T> FileSet<T> {
     }
 
     /// Activates the newest versions, except those with problems in `rejected`.
-    pub fn activate_pending(&mut self, rejected: &mut BTreeMap<PathBuf, Vec<Diagnostic>>) {
+    pub(super) fn activate_pending(&mut self, rejected: &mut BTreeMap<PathBuf, Vec<Diagnostic>>) {
         for (path, file) in &mut self.files {
             file.rejections = rejected.remove(path).unwrap_or_default();
             if let (Ok(newest), []) = (&file.newest, file.rejections.as_slice()) {
@@ -319,12 +319,12 @@ impl<T> FileSet<T> {
     }
 
     /// Returns the active versions, by file.
-    pub fn active_versions(&self) -> impl Iterator<Item = &Arc<FileVersion<T>>> {
+    pub(super) fn active_versions(&self) -> impl Iterator<Item = &Arc<FileVersion<T>>> {
         self.files.values().filter_map(|file| file.active.as_ref())
     }
 
     /// Returns every problem, the folder's first, then by file.
-    pub fn diagnostics(&self) -> impl Iterator<Item = &Diagnostic> {
+    pub(super) fn diagnostics(&self) -> impl Iterator<Item = &Diagnostic> {
         let from_files = self.files.values().flat_map(|file| match &file.newest {
             Ok(_) => file.rejections.iter(),
             Err(problems) => problems.iter(),
@@ -333,7 +333,7 @@ impl<T> FileSet<T> {
     }
 
     /// Returns the first problem of each file whose newest version is not in use.
-    pub fn problems_by_file(&self) -> impl Iterator<Item = (&Path, &Diagnostic)> {
+    pub(super) fn problems_by_file(&self) -> impl Iterator<Item = (&Path, &Diagnostic)> {
         self.files.iter().filter_map(|(path, file)| {
             let problem = match &file.newest {
                 Ok(_) => file.rejections.first(),
@@ -344,18 +344,18 @@ impl<T> FileSet<T> {
     }
 
     /// Returns the stamp of each file as the last scan saw it.
-    pub fn stamps(&self) -> impl Iterator<Item = (&Path, FileStamp)> {
+    pub(super) fn stamps(&self) -> impl Iterator<Item = (&Path, FileStamp)> {
         self.files.iter().map(|(path, file)| (path.as_path(), file.last_opened.stamp))
     }
 
     /// Returns the folders of the files that the active versions name.
-    pub fn folders_of_references(&self) -> impl Iterator<Item = &Path> {
+    pub(super) fn folders_of_references(&self) -> impl Iterator<Item = &Path> {
         let references = self.files.values().flat_map(|file| &file.active_references);
         references.filter_map(|reference| reference.file.path.parent())
     }
 
     /// Deactivates the active versions that `check` rejects, with its problem.
-    pub fn deactivate(&mut self, check: impl Fn(&FileVersion<T>) -> Option<Diagnostic>) {
+    pub(super) fn deactivate(&mut self, check: impl Fn(&FileVersion<T>) -> Option<Diagnostic>) {
         for file in self.files.values_mut() {
             if let Some(problem) = file.active.as_deref().and_then(&check) {
                 (file.newest, file.active) = (Err(vec![problem]), None);
@@ -364,12 +364,12 @@ impl<T> FileSet<T> {
     }
 
     /// Returns whether there are files, or a folder that can't be read, and no active version.
-    pub fn has_only_bad_files(&self) -> bool {
+    pub(super) fn has_only_bad_files(&self) -> bool {
         self.bad_file_count() > 0 && self.active_versions().next().is_none()
     }
 
     /// Returns the number of invalid files, plus one for an unreadable folder.
-    pub fn bad_file_count(&self) -> usize {
+    pub(super) fn bad_file_count(&self) -> usize {
         let files = self
             .files
             .values()

@@ -15,7 +15,7 @@ use passerelle_settings::{
 
 /// The tables of place names, in the order of the settings.
 #[derive(Clone, Debug, Default)]
-pub struct PlaceNameTables(Vec<PlaceNameTable>);
+pub(super) struct PlaceNameTables(Vec<PlaceNameTable>);
 
 #[derive(Clone, Debug)]
 struct PlaceNameTable {
@@ -29,7 +29,7 @@ struct PlaceNameTable {
 
 impl PlaceNameTables {
     /// Reads the files.
-    pub fn read(paths: &[FilePath]) -> Self {
+    pub(super) fn read(paths: &[FilePath]) -> Self {
         let unread = |path: &FilePath| PlaceNameTable {
             path: path.to_path_buf(),
             stamp: FileStamp::default(),
@@ -43,7 +43,7 @@ impl PlaceNameTables {
     }
 
     /// Reads the files whose stamp has changed. An invalid one keeps its last valid version.
-    pub fn rescan(&mut self) {
+    pub(super) fn rescan(&mut self) {
         for table in &mut self.0 {
             let stamp = FileStamp::from_path(&table.path);
             if stamp == table.stamp && table.problem.is_none() && table.active.is_some() {
@@ -62,17 +62,17 @@ impl PlaceNameTables {
     }
 
     /// Returns the active tables.
-    pub fn active(&self) -> Vec<Arc<PlaceNames>> {
+    pub(super) fn active(&self) -> Vec<Arc<PlaceNames>> {
         self.0.iter().filter_map(|table| table.active.clone()).collect()
     }
 
     /// Returns the problems of invalid files.
-    pub fn diagnostics(&self) -> impl Iterator<Item = &Diagnostic> {
+    pub(super) fn diagnostics(&self) -> impl Iterator<Item = &Diagnostic> {
         self.0.iter().filter_map(|table| table.problem.as_ref())
     }
 
     /// Returns the fingerprints of the active versions, by file name.
-    pub fn digests(&self) -> Arc<FieldDigests> {
+    pub(super) fn digests(&self) -> Arc<FieldDigests> {
         let digest = |table: &PlaceNameTable| {
             let name = table.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             (name, table.hash)
@@ -83,7 +83,7 @@ impl PlaceNameTables {
     }
 
     /// Returns the folders of the files.
-    pub fn folders(&self) -> impl Iterator<Item = PathBuf> {
+    pub(super) fn folders(&self) -> impl Iterator<Item = PathBuf> {
         let folders: BTreeSet<&Path> =
             self.0.iter().filter_map(|table| table.path.parent()).collect();
         folders.into_iter().map(Path::to_owned)

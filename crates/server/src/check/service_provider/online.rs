@@ -24,7 +24,7 @@ use passerelle_telemetry::Metrics;
 const MAX_SERVERS: usize = 10;
 
 /// Calls the addresses of a file that has no problems.
-pub async fn diagnose_online(
+pub(super) async fn diagnose_online(
     draft: &ServiceProviderDraft,
     federation: Option<&Federation>,
     env: &Env,

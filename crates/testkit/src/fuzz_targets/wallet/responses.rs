@@ -19,7 +19,7 @@ use passerelle_protocol::digest;
 use passerelle_protocol::env::Timestamp;
 
 /// The content of a response, which is encrypted first; also a whole JWE, and the header of one.
-pub fn wallet_response() -> FuzzFunction {
+pub(super) fn wallet_response() -> FuzzFunction {
     let key = ResponseKey::generate().unwrap();
     let public = key.public_jwk().unwrap();
     let good = encrypt_response(&public, "A256GCM", br#"{"vp_token":{"pid":["a"]}}"#).unwrap();
@@ -42,7 +42,7 @@ pub fn wallet_response() -> FuzzFunction {
 }
 
 /// A sample, in which `SD-JWT` and `MDOC` stand for presentations.
-pub fn presentation_sample() -> FuzzFunction {
+pub(super) fn presentation_sample() -> FuzzFunction {
     let sd_jwt =
         WalletBench::new(CredentialFormat::DcSdJwt, "urn:eudi:pid:1", json!([["family_name"]]));
     let mdoc = WalletBench::new(
@@ -87,7 +87,7 @@ pub fn presentation_sample() -> FuzzFunction {
 
 /// A certificate that is pinned, as base64url; before it in the chain the document signer of
 /// ISO/IEC 18013-5 annex D, which it did not issue.
-pub fn certificate_chain() -> FuzzFunction {
+pub(super) fn certificate_chain() -> FuzzFunction {
     let signer = document_signer(&iso_response());
     let now = Timestamp::from_seconds(1_601_559_003);
     Box::new(move |data| {
