@@ -7,10 +7,7 @@ use crate::source::{Source, sources};
 const MAX_LINES: usize = 500;
 
 /// Files that read better whole, each with its reason.
-const LONG_FILES: &[(&str, &str)] = &[(
-    "crates/config/src/reload/reloadable_files/file_set.rs",
-    "one scan: the files of a folder, those that they name, and a folder that can't be read",
-)];
+const LONG_FILES: &[(&str, &str)] = &[];
 
 #[test]
 fn files_begin_with_what_they_are_responsible_for() {

@@ -201,7 +201,7 @@ const connectorFile = (provider) => path.join(hub.folder, `connectors/${provider
 const edit = (name, change) => writeFileSync(name, change(readFileSync(name, 'utf8')));
 const repeat = async (times, act) => { for (let n = 0; n < times; n += 1) await act(n); };
 
-/** Begins logins that nobody reads, from one network, until it has no more room. */
+/** Begins logins that no browser follows, from one network, until it has no more room. */
 async function flood() {
   for (let n = 0; n < 3 * LOGINS; n += 20) {
     const answers = await Promise.all(Array.from({ length: 20 }, async (_, k) => {

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::operators::AdminRequester;
 use super::responses::{AdminError, json_response, ok_response};
 use super::{AdminApi, BODY_TIMEOUT, MAX_BODY_BYTES};
-use crate::actions::{ActOutcome, ActRequest, Confirmation, ConsoleAct};
+use crate::console_act::{ActConfirmation, ActOutcome, ActRequest, ConsoleAct};
 use passerelle_audit::{Event, EventKind};
 use passerelle_hub::blocks::{BlockUpdateError, Persistence};
 use passerelle_hub::registry::{BlockError, BlockRow, NewBlock};
@@ -75,7 +75,7 @@ fn block_of_form(act: &ActRequest<'_>) -> Result<NewBlock, AdminError> {
     })
 }
 
-fn confirm_block(act: &ActRequest<'_>) -> Result<Confirmation, AdminError> {
+fn confirm_block(act: &ActRequest<'_>) -> Result<ActConfirmation, AdminError> {
     let NewBlock { connector, service_providers, reason, message, from, until } =
         block_of_form(act)?;
     let whom = service_providers.map_or_else(
@@ -92,7 +92,7 @@ fn confirm_block(act: &ActRequest<'_>) -> Result<Confirmation, AdminError> {
     );
     facts.push(("Begins".to_owned(), from.unwrap_or_else(|| "now".to_owned())));
     facts.push(("Ends".to_owned(), until.unwrap_or_else(|| "when it is lifted".to_owned())));
-    Ok(Confirmation {
+    Ok(ActConfirmation {
         question: "Block this identity provider?".to_owned(),
         facts,
         fields: Vec::new(),
@@ -101,7 +101,7 @@ fn confirm_block(act: &ActRequest<'_>) -> Result<Confirmation, AdminError> {
     })
 }
 
-fn confirm_unblock(act: &ActRequest<'_>) -> Result<Confirmation, AdminError> {
+fn confirm_unblock(act: &ActRequest<'_>) -> Result<ActConfirmation, AdminError> {
     let reason = act.form.reason()?.to_owned();
     let id = act.form.field("id").unwrap_or_default();
     let connectors = &act.admin.console.connectors;
@@ -109,7 +109,7 @@ fn confirm_unblock(act: &ActRequest<'_>) -> Result<Confirmation, AdminError> {
     let mut all = current.chain(connectors.orphaned_blocks());
     let block = all.find(|block| block.id.as_deref() == Some(id)).ok_or(ErrorCode::BlockUnknown)?;
     let name = act.admin.console.describe_connector(&block.connector);
-    Ok(Confirmation {
+    Ok(ActConfirmation {
         question: "Lift this block?".to_owned(),
         facts: vec![
             ("Identity provider".to_owned(), name),

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::AdminApi;
 use super::blocks::read_body;
+use super::console_act::ActionForm;
 use super::operators::{AdminRequester, validate_reason};
 use super::responses::{AdminError, ok_response};
 use crate::console::{PeerLoginSearch, PersonLogins, parse_failure_filter};
@@ -27,6 +28,14 @@ pub struct LoginSearch {
     pub sub: String,
     /// Why the person's logins are searched, for example the number of a ticket.
     pub reason: String,
+}
+
+impl LoginSearch {
+    /// Returns the person that a form names, and the reason.
+    pub(crate) fn from_form(form: &ActionForm) -> Self {
+        let text = |name| form.field(name).unwrap_or_default().to_owned();
+        Self { sub: text("sub"), reason: text("reason") }
+    }
 }
 
 /// Adds the routes of the search, and those for other hubs.

@@ -5,7 +5,7 @@ use actix_web::web::{Data, ReqData, ServiceConfig};
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
-use super::actions::{ActOutcome, Confirmation, ConsoleAct};
+use super::console_act::{ActConfirmation, ActOutcome, ConsoleAct};
 use super::operators::AdminRequester;
 use super::responses::{AdminError, ok_response};
 use super::{AdminApi, resource};
@@ -84,7 +84,7 @@ pub(super) const ACTS: &[ConsoleAct] = &[
         name: "rotate-keys",
         confirm: Some(|act| {
             Box::pin(async move {
-                Ok(Confirmation {
+                Ok(ActConfirmation {
                     question: "Create the next keys?".to_owned(),
                     facts: vec![("Hub".to_owned(), act.admin.console.node.clone())],
                     fields: Vec::new(),
@@ -110,7 +110,7 @@ pub(super) const ACTS: &[ConsoleAct] = &[
         name: "drain",
         confirm: Some(|act| {
             Box::pin(async move {
-                Ok(Confirmation {
+                Ok(ActConfirmation {
                     question: "Drain this hub?".to_owned(),
                     facts: vec![("Hub".to_owned(), act.admin.console.node.clone())],
                     fields: Vec::new(),

@@ -4,7 +4,7 @@ use actix_web::HttpResponse;
 use actix_web::web::{self, Data, ReqData};
 use serde::{Deserialize, Serialize};
 
-use super::actions::{ActOutcome, ConsoleAct};
+use super::console_act::{ActOutcome, ConsoleAct};
 use super::operators::AdminRequester;
 use super::responses::{AdminError, ok_response};
 use super::{AdminApi, resource};
@@ -15,7 +15,7 @@ use passerelle_protocol::ids::ConnectorId;
 
 /// Response body of `POST /admin/connectors/{id}/probe`.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct ProbeOutcome {
+pub struct OperatorProbeOutcome {
     pub connector: ConnectorId,
     /// Whether it works: the hub fetched its documents, or connected to it.
     pub works: bool,
@@ -27,7 +27,7 @@ pub struct ProbeOutcome {
     pub reason: Option<String>,
 }
 
-impl ProbeOutcome {
+impl OperatorProbeOutcome {
     /// Returns the outcome as a sentence.
     #[must_use]
     pub fn sentence(&self) -> String {
@@ -66,7 +66,7 @@ impl AdminApi {
         &self,
         by: &AdminRequester,
         id: &ConnectorId,
-    ) -> Result<ProbeOutcome, AdminError> {
+    ) -> Result<OperatorProbeOutcome, AdminError> {
         let error = self.console.connectors.probe(id).await?;
         tracing::warn!(operator = by.operator.name, connector = %id, "operator probes an identity provider");
         self.console
@@ -74,7 +74,7 @@ impl AdminApi {
             .audit
             .record(|| Event::new(EventKind::ProbeRequested).idp(id).operator(&by.operator.name));
         let entry = error.map(ErrorCode::entry);
-        Ok(ProbeOutcome {
+        Ok(OperatorProbeOutcome {
             connector: id.clone(),
             works: entry.is_none(),
             code: entry.map(|entry| entry.code.to_owned()),

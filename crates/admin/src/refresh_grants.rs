@@ -7,7 +7,7 @@ use actix_web::web::{self, Data, ReqData};
 use serde::{Deserialize, Serialize};
 
 use super::AdminApi;
-use super::actions::{ActOutcome, Confirmation, ConsoleAct, person};
+use super::console_act::{ActConfirmation, ActOutcome, ConsoleAct};
 use super::logins::{LoginSearch, parse_search, record_search};
 use super::operators::AdminRequester;
 use super::responses::{AdminError, ok_response};
@@ -55,7 +55,7 @@ pub(super) const ACTS: &[ConsoleAct] = &[ConsoleAct {
             let mut facts = person_facts(act)?;
             let which = act.form.field("id").unwrap_or("all of the person at this service");
             facts.push(("Refresh tokens".to_owned(), which.to_owned()));
-            Ok(Confirmation {
+            Ok(ActConfirmation {
                 question: "End refresh tokens of this person?".to_owned(),
                 facts,
                 fields: Vec::new(),
@@ -66,7 +66,7 @@ pub(super) const ACTS: &[ConsoleAct] = &[ConsoleAct {
     }),
     perform: |act| {
         Box::pin(async move {
-            let LoginSearch { sub, reason } = person(act.form);
+            let LoginSearch { sub, reason } = LoginSearch::from_form(act.form);
             let id = act.form.field("id").map(str::to_owned);
             let revocation = RefreshGrantRevocation { sub, reason, id };
             let revoked = act.admin.revoke_refresh_grants(act.by, revocation).await?.revoked;

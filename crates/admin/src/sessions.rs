@@ -6,7 +6,7 @@ use actix_web::web::{self, Data, ReqData};
 use serde::{Deserialize, Serialize};
 
 use super::AdminApi;
-use super::actions::{ActOutcome, ActRequest, Confirmation, ConsoleAct, person};
+use super::console_act::{ActConfirmation, ActOutcome, ActRequest, ConsoleAct};
 use super::logins::{LoginSearch, parse_search, record_search};
 use super::operators::AdminRequester;
 use super::responses::{AdminError, ok_response};
@@ -27,7 +27,7 @@ pub(super) const ACTS: &[ConsoleAct] = &[ConsoleAct {
     name: "end-sessions",
     confirm: Some(|act| {
         Box::pin(async move {
-            Ok(Confirmation {
+            Ok(ActConfirmation {
                 question: "End the sessions of this person?".to_owned(),
                 facts: person_facts(act)?,
                 fields: Vec::new(),
@@ -38,7 +38,8 @@ pub(super) const ACTS: &[ConsoleAct] = &[ConsoleAct {
     }),
     perform: |act| {
         Box::pin(async move {
-            let ended = act.admin.end_sessions(act.by, &person(act.form)).await?.ended;
+            let ended =
+                act.admin.end_sessions(act.by, &LoginSearch::from_form(act.form)).await?.ended;
             Ok(ActOutcome::new(format!("Sessions ended: {ended}.")))
         })
     },

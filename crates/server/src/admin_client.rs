@@ -14,7 +14,7 @@ use url::Url;
 use passerelle_admin::console::{HubStatus, LoginView, PersonLogins};
 use passerelle_admin::{
     AdminErrorBody, BlockChange, ConnectorList, DrainState, EndedSessions, KeysInUse, LoginSearch,
-    ProbeOutcome, RefreshGrantList, RefreshGrantRevocation, ReloadOutcome, RevokedGrants,
+    OperatorProbeOutcome, RefreshGrantList, RefreshGrantRevocation, ReloadOutcome, RevokedGrants,
 };
 use passerelle_config::command_settings::AdminAccess;
 use passerelle_egress::safe_http_client::{
@@ -179,7 +179,7 @@ impl AdminClient {
     ///
     /// # Errors
     /// See [`AdminClientError`].
-    pub async fn probe(&self, connector: &str) -> AdminResult<ProbeOutcome> {
+    pub async fn probe(&self, connector: &str) -> AdminResult<OperatorProbeOutcome> {
         let path = format!("admin/connectors/{}/probe", segment(connector));
         self.send(Method::POST, &path, None::<&()>).await
     }

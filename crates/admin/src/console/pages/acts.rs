@@ -3,7 +3,7 @@
 use askama::Template;
 
 use super::PageContext;
-use crate::actions::{ActOutcome, Confirmation};
+use crate::console_act::{ActConfirmation, ActOutcome};
 use crate::logins::LoginSearch;
 use crate::refresh_grants::RefreshGrantList;
 use crate::responses::AdminError;
@@ -16,7 +16,7 @@ use passerelle_web::pages::render_template;
 /// confirmation.
 pub(crate) fn confirmation_page(
     act: &str,
-    confirmation: &Confirmation,
+    confirmation: &ActConfirmation,
     fields: &[(&str, &str)],
     page: &PageContext,
 ) -> String {
@@ -52,7 +52,7 @@ pub(crate) fn grants_page(
 struct ConfirmationTemplate<'a> {
     page: &'a PageContext,
     act: &'a str,
-    confirmation: &'a Confirmation,
+    confirmation: &'a ActConfirmation,
     fields: &'a [(&'a str, &'a str)],
 }
 
