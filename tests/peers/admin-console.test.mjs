@@ -124,7 +124,7 @@ for (const [size, viewport] of Object.entries(SIZES)) {
     await operator.getByRole('heading', { name: 'The hub is' }).waitFor();
     await checkPage(operator, `overview-${size}`);
     // The same by the list of failed logins, from the reason to the login.
-    await operator.getByRole('link', { name: 'Failed logins' }).click();
+    await operator.getByRole('link', { name: 'Failed logins', exact: true }).click();
     await operator.getByRole('heading', { name: 'Why logins fail' }).waitFor();
     await operator.getByRole('rowheader', { name: code }).waitFor();
     await checkPage(operator, `failures-${size}`);
@@ -173,9 +173,8 @@ for (const [size, viewport] of Object.entries(SIZES)) {
     };
     await signIn(page, `${hub.privateBase}/admin/`);
     await page.getByText('admin token (operator)').waitFor();
-    // What needs attention is first, with the reason.
-    const first = page.locator('table').first().locator('tbody tr').first();
-    await first.getByText('nowhere', { exact: true }).waitFor();
+    // An identity provider that needs attention has the reason.
+    const first = page.locator('tbody tr', { has: page.getByRole('rowheader', { name: 'nowhere' }) }).first();
     await first.getByText("can't be reached").first().waitFor();
     await page.getByText('Block an identity provider', { exact: true }).click();
     await page.getByLabel('Identity provider', { exact: true }).selectOption('trial');
