@@ -164,7 +164,6 @@ impl AdminApi {
     }
 
     /// Returns the state of an optional crate; `None` if the hub runs without it.
-    #[must_use]
     pub fn extension<T: 'static>(&self) -> Option<&T> {
         self.extensions.states.iter().find_map(|state| state.downcast_ref())
     }

@@ -110,7 +110,6 @@ impl LoginTrend {
     }
 
     /// Returns the minutes, oldest first.
-    #[must_use]
     pub fn minutes(&self) -> Vec<LoginMinute> {
         let state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let minute = |minute: &TrendMinute| {
@@ -122,7 +121,6 @@ impl LoginTrend {
 
     /// Returns the granted logins per minute of the last hour at these identity providers; without
     /// any, at all of them. `None` before the first minute.
-    #[must_use]
     pub fn granted_per_minute(&self, ids: &[ConnectorId]) -> Option<f64> {
         let state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         average(state.minutes.iter(), ids)
@@ -130,7 +128,6 @@ impl LoginTrend {
 
     /// Returns the granted logins per minute of the last minutes that began after `since`; `None`
     /// without such a minute.
-    #[must_use]
     pub fn granted_per_minute_since(&self, ids: &[ConnectorId], since: Timestamp) -> Option<f64> {
         let state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let later = state.minutes.iter().rev().take(RECENT_MINUTES);

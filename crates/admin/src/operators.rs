@@ -63,14 +63,12 @@ impl AdminCredentials {
     }
 
     /// Returns whether there is no operator, so that there is no administration.
-    #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.operators.is_empty()
     }
 
     /// Returns the operator of a token. Compares hashes, and all of them, so that timing reveals
     /// neither the length of a token nor whose it is.
-    #[must_use]
     pub fn find(&self, sent: &str) -> Option<Operator> {
         let sent = digest::sha256(sent.as_bytes());
         self.operators.iter().fold(None, |found, (token, operator)| {
@@ -79,14 +77,12 @@ impl AdminCredentials {
     }
 
     /// Returns whether this is the token of another hub.
-    #[must_use]
     pub fn is_peer(&self, sent: &str) -> bool {
         let sent = digest::sha256(sent.as_bytes());
         self.peer.as_ref().is_some_and(|token| digest::constant_time_eq(&sent, token))
     }
 
     /// Returns whether other hubs may ask.
-    #[must_use]
     pub const fn admits_peers(&self) -> bool {
         self.peer.is_some()
     }
@@ -94,7 +90,6 @@ impl AdminCredentials {
 
 /// Returns the role that a request needs: everything that is not known to only read needs the
 /// role of an operator.
-#[must_use]
 pub fn required_role(method: &Method, path: &str) -> OperatorRole {
     let is_read =
         matches!(*method, Method::GET | Method::HEAD) || READ_ONLY_POST_PATHS.contains(&path);
@@ -104,7 +99,6 @@ pub fn required_role(method: &Method, path: &str) -> OperatorRole {
 /// Returns a reason that the audit log can record, without blanks around it: 5 to 200 printable
 /// characters.
 #[expect(clippy::disallowed_methods, reason = "a reason is text that people write")]
-#[must_use]
 pub fn validate_reason(reason: &str) -> Option<&str> {
     let reason = reason.trim();
     let is_line = !reason.chars().any(is_forbidden_char);

@@ -29,7 +29,6 @@ pub struct OperatorProbeOutcome {
 
 impl OperatorProbeOutcome {
     /// Returns the outcome as a sentence.
-    #[must_use]
     pub fn sentence(&self) -> String {
         match (&self.code, &self.reason) {
             (Some(code), Some(reason)) => format!("{} fails: {code} {reason}", self.connector),

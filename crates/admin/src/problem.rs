@@ -53,7 +53,6 @@ pub enum CheckState {
 
 impl CheckState {
     /// Returns the state as text.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Ok => "ok",
@@ -63,7 +62,6 @@ impl CheckState {
     }
 
     /// Returns the CSS class of the state.
-    #[must_use]
     pub const fn css_class(self) -> &'static str {
         match self {
             Self::Ok => "",
@@ -92,14 +90,12 @@ pub struct Problem {
 
 impl Problem {
     /// Returns the CSS class of a problem that keeps users out.
-    #[must_use]
     pub fn css_class(&self) -> &'static str {
         let is_outage = self.state == CheckState::NotReady || self.finding.stops_logins;
         if is_outage { " bad" } else { "" }
     }
 
     /// Returns the words for the logins that it costs; empty without any.
-    #[must_use]
     pub fn cost(&self) -> String {
         match self.lost_logins_per_minute {
             Some(lost) if lost >= 1.0 => format!("about {lost:.0} logins per minute are missing"),
@@ -191,7 +187,6 @@ fn cause_rank(check: &str) -> usize {
 const SHOWN_PER_CHECK: usize = 3;
 
 /// Splits the problems into those to show and those to fold.
-#[must_use]
 pub fn fold_problems(problems: &[Problem]) -> (Vec<&Problem>, Vec<&Problem>) {
     let mut counts: HashMap<&str, usize> = HashMap::new();
     problems.iter().partition(|problem| {

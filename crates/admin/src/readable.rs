@@ -4,7 +4,6 @@ use passerelle_federation::validity::parse_rfc3339;
 
 /// Returns how long before or after `now` a time is: `11 minutes ago`, `in 3 days`. Both are RFC
 /// 3339; returns `at` itself if one is not.
-#[must_use]
 pub fn relative_time(at: &str, now: &str) -> String {
     let (Some(then), Some(now)) = (parse_rfc3339(at), parse_rfc3339(now)) else {
         return at.to_owned();
@@ -28,7 +27,6 @@ pub fn relative_time(at: &str, now: &str) -> String {
 }
 
 /// Returns a count with a comma between thousands.
-#[must_use]
 pub fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
@@ -42,7 +40,6 @@ pub fn count(number: u64) -> String {
 }
 
 /// Returns a number of bytes in the unit that fits, with a power of 1000.
-#[must_use]
 pub fn bytes(number: u64) -> String {
     let (unit, size) = match number {
         0..10_000 => return format!("{} bytes", count(number)),

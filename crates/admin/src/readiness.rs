@@ -49,13 +49,11 @@ pub struct ReadinessReport {
 
 impl ReadinessReport {
     /// Returns whether no finding makes the process unready.
-    #[must_use]
     pub fn is_ready(&self) -> bool {
         self.problems.iter().all(|problem| problem.state != CheckState::NotReady)
     }
 
     /// Returns the result of every check, by name.
-    #[must_use]
     pub fn check_results(&self) -> Vec<CheckResult> {
         let result = |name: &&'static str| {
             let found = self.problems.iter().filter(|problem| problem.check == *name);
@@ -69,7 +67,6 @@ impl ReadinessReport {
     }
 
     /// Returns the findings of this state, by check.
-    #[must_use]
     pub fn findings(&self, state: CheckState) -> BTreeMap<&str, Vec<CheckFinding>> {
         let mut findings: BTreeMap<&str, Vec<CheckFinding>> = BTreeMap::new();
         for problem in self.problems.iter().filter(|problem| problem.state == state) {
@@ -116,7 +113,6 @@ impl Readiness {
     }
 
     /// Runs every check.
-    #[must_use]
     pub fn report(&self) -> ReadinessReport {
         let found = |check, state, finding| CheckedFinding { check, state, finding };
         let draining = self.draining_finding();
@@ -138,13 +134,11 @@ impl Readiness {
     }
 
     /// Returns the logins of the last hour.
-    #[must_use]
     pub const fn login_trend(&self) -> &Arc<LoginTrend> {
         self.history.trend()
     }
 
     /// Returns whether the process is ready and admits logins.
-    #[must_use]
     pub fn admits_logins(&self) -> bool {
         let report = self.report();
         report.is_ready() && !report.problems.iter().any(|problem| problem.finding.stops_logins)
@@ -161,13 +155,11 @@ impl Readiness {
     }
 
     /// Returns whether an operator has drained the process.
-    #[must_use]
     pub fn is_drained(&self) -> bool {
         self.drained.load(Ordering::SeqCst)
     }
 
     /// Returns whether the process shuts down or is drained, so that no new connection should come.
-    #[must_use]
     pub fn is_draining(&self) -> bool {
         self.draining.load(Ordering::SeqCst) || self.is_drained()
     }

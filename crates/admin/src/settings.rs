@@ -67,7 +67,6 @@ pub enum OperatorRole {
 
 impl OperatorRole {
     /// Returns the role as in the configuration.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Viewer => "viewer",

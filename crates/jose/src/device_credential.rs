@@ -36,13 +36,11 @@ impl DeviceCredential {
     }
 
     /// Returns true if the credential can change while the hub runs.
-    #[must_use]
     pub const fn is_in_file(&self) -> bool {
         self.file.is_some()
     }
 
     /// Returns the secret as it was at the start.
-    #[must_use]
     pub const fn initial(&self) -> &Secret<String> {
         &self.initial
     }

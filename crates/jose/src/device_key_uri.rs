@@ -25,7 +25,6 @@ impl DeviceKeyUri {
     }
 
     /// Returns the kind of the device.
-    #[must_use]
     pub const fn location(&self) -> KeyLocation {
         match self {
             Self::Pkcs11(_) => KeyLocation::Pkcs11,
@@ -34,7 +33,6 @@ impl DeviceKeyUri {
     }
 
     /// Returns the command by which an operator removes the private key from the device.
-    #[must_use]
     pub fn removal_command(&self) -> String {
         match self {
             Self::Pkcs11(uri) => {

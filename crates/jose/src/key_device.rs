@@ -33,7 +33,6 @@ impl KeyLocation {
 
     /// Returns the name that `passerelle keys list` shows, the label of metrics, and the table of
     /// `passerelle.toml`.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::File => "file",

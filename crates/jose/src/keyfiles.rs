@@ -269,7 +269,6 @@ pub fn list_keys<'a>(
 }
 
 /// Counts the unencrypted private keys in the files of a folder.
-#[must_use]
 pub fn count_plaintext_keys(dir: &Path) -> usize {
     let purposes = [KeyPurpose::Tokens, KeyPurpose::Assertion, KeyPurpose::Encryption];
     purposes.iter().map(|purpose| file::count_plaintext_keys(&purpose.folder(dir))).sum()

@@ -81,7 +81,6 @@ impl Keyring {
     }
 
     /// Returns the key that signs at `now`.
-    #[must_use]
     pub fn current(&self, alg: SigningAlg, now: Timestamp) -> Option<&SigningKey> {
         self.keys.iter().find(|key| key.alg == alg && key.signs_from <= now)
     }
@@ -93,7 +92,6 @@ impl Keyring {
 
     /// Returns every key with its state at `now`, in the order of the key set: EC current, RSA
     /// current, retired, next.
-    #[must_use]
     pub fn states(&self, now: Timestamp) -> Vec<(&SigningKey, KeyState)> {
         let mut states: Vec<_> = self.keys.iter().map(|key| (key, self.state(key, now))).collect();
         states.sort_by_key(|(_, state)| match state {
@@ -106,14 +104,12 @@ impl Keyring {
 
     /// Returns the JWK Set for service providers (R071). A retired key stays for `grace`: the
     /// longest lifetime of a token plus [`JWKS_MAX_AGE`].
-    #[must_use]
     pub fn jwks(&self, now: Timestamp, grace: Duration) -> Vec<u8> {
         key_set(self.published_jwks(now, grace))
     }
 
     /// Returns the JWK Set that verifies the hub's own tokens as hints; retired keys stay for
     /// [`RETIRED_KEY_LIFETIME`].
-    #[must_use]
     pub fn verification_jwks(&self, now: Timestamp) -> Vec<u8> {
         self.jwks(now, RETIRED_KEY_LIFETIME)
     }
@@ -143,7 +139,6 @@ impl Keyring {
     }
 
     /// Returns the successor of `key`, if it exists already.
-    #[must_use]
     pub fn successor(&self, key: &SigningKey) -> Option<&SigningKey> {
         let place = self.keys.iter().position(|other| other.kid == key.kid)?;
         self.keys.get(place.checked_sub(1)?).filter(|other| other.alg == key.alg)

@@ -35,7 +35,6 @@ impl Pkcs11Uri {
     }
 
     /// Returns the `CKA_ID`.
-    #[must_use]
     pub fn id(&self) -> &[u8] {
         &self.id
     }

@@ -62,7 +62,6 @@ impl HubKeyDevices {
     }
 
     /// Returns a key folder whose keys may be in the devices.
-    #[must_use]
     pub fn key_folder<'a>(&'a self, folder: &'a Path) -> KeyFolder<'a> {
         let new_keys = |open: &'a OpenDevice| NewDeviceKeys {
             generator: open.generator.as_ref(),

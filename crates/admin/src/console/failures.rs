@@ -43,7 +43,6 @@ pub(super) async fn show_failures(
 
 impl AdminConsole {
     /// Returns the failed logins that this hub alone knows.
-    #[must_use]
     pub fn report_failures(&self, filter: &FailureFilter) -> FailureReport {
         let recent = self.recent.as_ref();
         let summary = recent.map(|recent| recent.summarize_failures(filter)).unwrap_or_default();

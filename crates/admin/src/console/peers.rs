@@ -55,7 +55,6 @@ const SERVICE_PROVIDER: &str = "service_provider";
 const IDENTITY_PROVIDER: &str = "identity_provider";
 
 /// Reads the filter of `GET /admin/peer/failures` from its query.
-#[must_use]
 pub(crate) fn parse_failure_filter(query: &str) -> FailureFilter {
     let mut filter = FailureFilter::default();
     for (name, value) in form_urlencoded::parse(query.as_bytes()) {
@@ -69,7 +68,6 @@ pub(crate) fn parse_failure_filter(query: &str) -> FailureFilter {
 }
 
 /// Returns the query that `parse_failure_filter` reads.
-#[must_use]
 pub fn failure_filter_query(filter: &FailureFilter) -> String {
     let mut query = form_urlencoded::Serializer::new(String::new());
     if let Some(id) = &filter.service_provider {

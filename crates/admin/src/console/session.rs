@@ -46,7 +46,6 @@ impl AdminSessions {
 
     /// Issues a cookie to a browser that sent an operator's token. It is not `Secure`: the private
     /// listener serves plain HTTP.
-    #[must_use]
     pub fn issue_cookie(&self, operator: &Operator) -> Cookie<'static> {
         let expiry = (self.env.now() + SESSION_LIFETIME).seconds();
         let name = digest::base64url(operator.name.as_bytes());
@@ -57,7 +56,6 @@ impl AdminSessions {
 
     /// Ends the operator's sessions in all browsers. Returns the cookie that removes the browser's
     /// own.
-    #[must_use]
     pub fn end_sessions(&self, operator: &Operator) -> Cookie<'static> {
         let mut sign_outs = self.sign_outs.lock().unwrap_or_else(PoisonError::into_inner);
         *sign_outs.entry(operator.name.clone()).or_default() += 1;
@@ -133,7 +131,6 @@ fn is_from_console_or_link(headers: &HeaderMap) -> bool {
 
 /// Returns `requested` if it is a path of the console, else `/admin/`: the form never redirects to
 /// another site.
-#[must_use]
 pub fn safe_destination(requested: &str) -> &str {
     let is_plain =
         requested.bytes().all(|c| c.is_ascii_alphanumeric() || matches!(c, b'/' | b'-' | b'_'));

@@ -28,19 +28,16 @@ pub struct StoreUsage {
 
 impl StoreUsage {
     /// Returns the used share of the capacity in percent.
-    #[must_use]
     pub fn percent_used(&self) -> usize {
         self.used.saturating_mul(100) / self.capacity.max(1)
     }
 
     /// Returns what is used, as text.
-    #[must_use]
     pub fn used_text(&self) -> String {
         self.quantity_text(self.used)
     }
 
     /// Returns the capacity, as text.
-    #[must_use]
     pub fn capacity_text(&self) -> String {
         self.quantity_text(self.capacity)
     }
@@ -95,7 +92,6 @@ pub struct HubStatus {
 
 impl HubStatus {
     /// Returns the state of the hub in one sentence.
-    #[must_use]
     pub fn headline(&self) -> &'static str {
         match self.problems.first() {
             None => "The hub is healthy",
@@ -181,7 +177,6 @@ pub struct ServiceProviderRow {
 
 impl ServiceProviderRow {
     /// Returns the word for its state.
-    #[must_use]
     pub const fn state(&self) -> &'static str {
         if self.active { "available" } else { "disabled" }
     }
@@ -261,7 +256,6 @@ impl NodeAnswer {
     }
 
     /// Returns where the hub looked, and what it found, as text.
-    #[must_use]
     pub fn summary(&self) -> String {
         let place = match self.source {
             None => {

@@ -14,8 +14,10 @@ pub type Scopes = BTreeMap<Scope, Vec<String>>;
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ScopesFile {
-    /// Claims by scope. `openid` is required and must contain `sub`.
-    pub scopes: Scopes,
+    /// Claims by scope, instead of the built-in table, which applies without this one. `openid` is
+    /// required and must contain `sub`.
+    #[serde(default)]
+    pub scopes: Option<Scopes>,
     /// Claims by scope for service providers under `rules = "openid"`, in addition to the table of
     /// OpenID Connect Core 1.0 §5.4. A scope of that table has these claims instead.
     #[serde(default)]

@@ -158,6 +158,10 @@ fn the_table_of_openid_connect_is_data_too() {
         .with("scopes.toml", "[scopes]\nopenid = [\"sub\"]\nemail = [\"email\"]\n")
         .loaded();
     assert!(loaded.scopes.openid.contains_key("phone"), "without [openid], the built-in one");
+    let openid_only = Folder::good().with("scopes.toml", "[openid]\nmembership = [\"email\"]\n");
+    let scopes = openid_only.loaded().scopes;
+    assert!(scopes.openid.contains_key("membership"));
+    assert!(scopes.scopes.contains_key("identite_pivot"), "without [scopes], the built-in one");
     let more = "[scopes]\nopenid = [\"sub\"]\nemail = [\"email\"]\n[openid]\nmembership = [\"email\"]\nprofile = [\"nickname\"]\n";
     let openid = Folder::good().with("scopes.toml", more).loaded().scopes.openid;
     let claims = |scope: &str| openid.get(scope).cloned().unwrap_or_default();

@@ -80,7 +80,8 @@ pub fn parse_scopes(
     let written = check.source.deserialize::<ScopesFile>(check.problems)?;
     // A table of one scope adds it; the scopes of the standard stay.
     let openid = ScopeTable::openid().names().into_iter().chain(written.openid).collect();
-    let tables = ScopeTables { scopes: written.scopes, openid };
+    let scopes = written.scopes.unwrap_or_else(|| ScopeTable::default().names());
+    let tables = ScopeTables { scopes, openid };
     let before = check.problems.len();
     let with_declared = |claims: &mut dyn Iterator<Item = Claim>| {
         let claims = claims.map(ClaimName::from);

@@ -181,7 +181,6 @@ pub enum KeyPurpose {
 
 impl KeyPurpose {
     /// Returns the name that `passerelle keys list` shows.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Tokens => "tokens",

@@ -32,7 +32,6 @@ pub struct KeyRow {
 }
 
 /// Lists every key with its state.
-#[must_use]
 pub fn key_rows(tokens: &Keyring, upstream: &RelyingPartyKeys, now: Timestamp) -> Vec<KeyRow> {
     let signing = |purpose: KeyPurpose, ring: &Keyring| -> Vec<KeyRow> {
         let row = |(key, state): (&SigningKey, KeyState)| {
