@@ -84,7 +84,7 @@ impl LoginStage {
     }
 
     /// Returns whether the login is in progress.
-    pub const fn is_live(self) -> bool {
+    pub const fn is_in_progress(self) -> bool {
         matches!(
             self,
             Self::Choosing | Self::AwaitingCallback | Self::Identifying | Self::Consenting

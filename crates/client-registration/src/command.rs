@@ -45,7 +45,7 @@ enum ClientsCommand {
         client_id: String,
     },
     /// Create an initial access token and print it. It is shown this one time.
-    CreateToken(NewToken),
+    CreateToken(CreateInitialAccessToken),
     /// Revoke an initial access token. The registrations made with it stay.
     RevokeToken {
         /// Its id, as listed.
@@ -75,7 +75,7 @@ struct ClientRemoval {
 }
 
 #[derive(Args)]
-struct NewToken {
+struct CreateInitialAccessToken {
     /// Who gets it; the audit log records it.
     #[arg(long)]
     purpose: String,
@@ -146,7 +146,7 @@ impl ClientsCommand {
                 Ok("removed; the other hubs know it within two seconds\n".to_owned())
             }
             Self::Export { .. } => Ok(read::<ExportedClient>(response)?.file),
-            Self::CreateToken(NewToken { json, .. }) => {
+            Self::CreateToken(CreateInitialAccessToken { json, .. }) => {
                 let created: CreatedInitialToken = read(response)?;
                 let token = || Ok(format!("{}\n", created.initial_access_token));
                 if json { to_json(&created) } else { token() }

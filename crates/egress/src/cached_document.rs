@@ -43,8 +43,8 @@ pub enum Freshness<T> {
     Missing,
 }
 
-/// Cached copy of a remote document. `F` is the error type of a fetch.
-pub struct CachedDocument<T, F> {
+/// Cached copy of a remote document. `E` is the error type of a fetch.
+pub struct CachedDocument<T, E> {
     copy: ArcSwapOption<CachedCopy<T>>,
     /// Earliest time of the next refresh, in milliseconds since the Unix epoch.
     retry_at: AtomicU64,
@@ -53,7 +53,7 @@ pub struct CachedDocument<T, F> {
     fetch_lock: tokio::sync::Mutex<FetchState>,
     /// Number of finished fetches. A waiting caller sees from it that a fetch has finished.
     fetch_count: AtomicU64,
-    last_outcome: Mutex<Option<Result<Arc<T>, F>>>,
+    last_outcome: Mutex<Option<Result<Arc<T>, E>>>,
 }
 
 struct CachedCopy<T> {
@@ -68,7 +68,7 @@ struct FetchState {
     early_fetch_at: Option<Timestamp>,
 }
 
-impl<T, F> Default for CachedDocument<T, F> {
+impl<T, E> Default for CachedDocument<T, E> {
     fn default() -> Self {
         Self {
             copy: ArcSwapOption::empty(),
@@ -81,7 +81,7 @@ impl<T, F> Default for CachedDocument<T, F> {
     }
 }
 
-impl<T, F: Clone> CachedDocument<T, F> {
+impl<T, E: Clone> CachedDocument<T, E> {
     /// Returns the cached copy with its freshness.
     pub fn freshness(&self, now: Timestamp) -> Freshness<T> {
         let Some(copy) = self.copy.load_full() else { return Freshness::Missing };
@@ -114,8 +114,8 @@ impl<T, F: Clone> CachedDocument<T, F> {
     pub async fn fetch(
         &self,
         env: &Env,
-        fetch: impl Future<Output = Result<FetchedDocument<T>, F>>,
-    ) -> Result<Arc<T>, F> {
+        fetch: impl Future<Output = Result<FetchedDocument<T>, E>>,
+    ) -> Result<Arc<T>, E> {
         let seen = self.fetch_count.load(Ordering::SeqCst);
         let _turn = self.fetch_lock.lock().await;
         if self.fetch_count.load(Ordering::SeqCst) != seen
@@ -137,8 +137,8 @@ impl<T, F: Clone> CachedDocument<T, F> {
         &self,
         lacking: &Arc<T>,
         env: &Env,
-        fetch: impl Future<Output = Result<FetchedDocument<T>, F>>,
-    ) -> Result<Arc<T>, F> {
+        fetch: impl Future<Output = Result<FetchedDocument<T>, E>>,
+    ) -> Result<Arc<T>, E> {
         let mut state = self.fetch_lock.lock().await;
         let now = env.now();
         match self.copy.load_full() {
@@ -157,9 +157,9 @@ impl<T, F: Clone> CachedDocument<T, F> {
 
     fn store_outcome(
         &self,
-        outcome: Result<FetchedDocument<T>, F>,
+        outcome: Result<FetchedDocument<T>, E>,
         now: Timestamp,
-    ) -> Result<Arc<T>, F> {
+    ) -> Result<Arc<T>, E> {
         let outcome = outcome.map(|FetchedDocument { value, lifetime }| {
             let value = Arc::new(value);
             let copy = CachedCopy {

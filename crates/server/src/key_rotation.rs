@@ -199,7 +199,7 @@ impl KeyRotationSchedule {
                 self.rotate().await
             }
         };
-        let marker = self.marker_path();
+        let marker = self.shared_folder_marker_path();
         let _absent = run_blocking(move || fs::remove_file(marker)).await?;
         self.store.remove(&claim_key()).await?;
         outcome
@@ -221,11 +221,11 @@ impl KeyRotationSchedule {
             Err(error) => return Err(error.into()),
         }
         self.claimed_at = now;
-        let path = self.marker_path();
+        let path = self.shared_folder_marker_path();
         let written = run_blocking(move || replace_file(&path, marker.as_bytes())).await?;
         if let Err(cause) = written {
             self.store.remove(&claim_key()).await?;
-            return Err(RotationError::Marker { path: self.marker_path(), cause });
+            return Err(RotationError::Marker { path: self.shared_folder_marker_path(), cause });
         }
         Ok(RotationStep::Claimed)
     }
@@ -248,7 +248,7 @@ impl KeyRotationSchedule {
             _ => now,
         };
         self.seen = Some((claim.marker.clone(), since));
-        let path = self.marker_path();
+        let path = self.shared_folder_marker_path();
         let found = run_blocking(move || fs::read(path)).await?;
         let has_marker = found.is_ok_and(|marker| marker == claim.marker.as_bytes());
         if has_marker || claim.objector.is_some() || now.since(since) < MARKER_DELAY {
@@ -288,7 +288,7 @@ impl KeyRotationSchedule {
         }
     }
 
-    fn marker_path(&self) -> PathBuf {
+    fn shared_folder_marker_path(&self) -> PathBuf {
         self.settings.key_folder.join(MARKER_FILE)
     }
 }

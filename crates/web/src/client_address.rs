@@ -14,7 +14,7 @@ use actix_web::http::header::{FORWARDED, HeaderMap, HeaderName, X_FORWARDED_FOR}
 
 use super::host::PublicHost;
 use super::proxies::Network;
-use super::public_listener::{AddressHeader, PublicListener};
+use super::public_listener_settings::{AddressHeader, PublicListener};
 use passerelle_protocol::client_network::ClientNetwork;
 use passerelle_protocol::field_value::trim_ows;
 use passerelle_protocol::sender_constraint::{CertificateHeaderError, ForwardedCertificate};

@@ -63,7 +63,7 @@ pub mod pages;
 pub mod pasted_request;
 mod posted_callback;
 pub mod proxies;
-pub mod public_listener;
+pub mod public_listener_settings;
 pub mod rejection;
 pub mod request_context;
 pub mod responses;

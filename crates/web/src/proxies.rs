@@ -4,7 +4,7 @@
 use std::net::IpAddr;
 use std::str::FromStr;
 
-use super::public_listener::PublicListener;
+use super::public_listener_settings::PublicListener;
 use passerelle_settings::FileCheck;
 
 /// An IP network in CIDR notation.

@@ -106,7 +106,7 @@ impl AdminConsole {
 
     fn login_state(&self, timeline: &Timeline, start: Timestamp) -> &'static str {
         let is_late = self.core.env.now() >= start + self.login_lifetime;
-        if is_late && timeline.stage.is_live() { "expired" } else { timeline.stage.as_str() }
+        if is_late && timeline.stage.is_in_progress() { "expired" } else { timeline.stage.as_str() }
     }
 
     pub(super) fn name_service_provider(&self, id: &ClientId) -> NamedParty {

@@ -30,7 +30,7 @@ use passerelle_protocol::ids::ConnectorId;
 use passerelle_protocol::registration::{PushedRequests, RequestPolicy};
 use passerelle_protocol::security_profile::SecurityProfile;
 use passerelle_settings::{FilePath, SecretLocations, SecretRef, SecretRules, SourceFile};
-use passerelle_web::public_listener::PublicListener;
+use passerelle_web::public_listener_settings::PublicListener;
 
 /// The settings file: `config/passerelle.toml`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

@@ -9,7 +9,7 @@ use passerelle_jose::client_certificate::{
 use passerelle_protocol::client_auth::AuthMethod;
 use passerelle_settings::address::{self, PlainHttp};
 use passerelle_settings::{FileCheck, SecretContext};
-use passerelle_web::public_listener::{ClientCertificatesConfig, PublicListener};
+use passerelle_web::public_listener_settings::{ClientCertificatesConfig, PublicListener};
 
 /// Which client certificates a hub gets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

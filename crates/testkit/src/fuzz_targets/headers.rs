@@ -17,7 +17,7 @@ use passerelle_web::connection::chunked::ChunkScanner;
 use passerelle_web::connection::head::{HeadScan, HeadScanner};
 use passerelle_web::cookies::{Cookies, MAX_LOGIN_COOKIES};
 use passerelle_web::login::callback_params;
-use passerelle_web::public_listener::PublicListener;
+use passerelle_web::public_listener_settings::PublicListener;
 
 pub(super) const TARGETS: &[FuzzTarget] = &[
     target("cookies", &["crates/web/src/cookies.rs"], cookies),

@@ -159,7 +159,7 @@ impl ConnectionSlot {
         waits && !self.is_evicted()
     }
 
-    fn evict(&self) {
+    fn mark_evicted(&self) {
         self.evicted.store(true, Ordering::Relaxed);
         self.wake();
     }
@@ -264,7 +264,7 @@ impl State {
         });
         let is_found = found.is_some();
         if let Some(slot) = found {
-            slot.evict();
+            slot.mark_evicted();
             self.closing += 1;
         }
         self.last_searched = searched;

@@ -227,7 +227,7 @@ impl<T> FileSet<T> {
                 continue;
             }
             let (active, active_references) =
-                known.map(|known| known.refresh_active(&check)).unwrap_or_default();
+                known.map(|known| known.reread_active_references(&check)).unwrap_or_default();
             let order = (scan.number, stamp);
             self.files.insert(
                 path,
@@ -454,7 +454,7 @@ impl<T> TrackedFile<T> {
     /// Returns the active version with the present content of the files that it names, so that a
     /// removed trust anchor is not trusted for as long as the newest version is invalid. If a file
     /// of authorities is missing or empty, no version is active.
-    fn refresh_active(
+    fn reread_active_references(
         self,
         check: impl Fn(&SourceFile) -> Result<T, Vec<Diagnostic>>,
     ) -> (Option<Arc<FileVersion<T>>>, Vec<FileReference>) {
