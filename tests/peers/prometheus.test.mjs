@@ -61,7 +61,7 @@ before(async () => {
     },
     // The declared claim gets a text, and is a number.
     connectors: { wallet: WALLET, real: oidcConnector(idps[0].issuer, 'userinfo_signed_response_alg = "ES256"\n[mapping]\noffice = { from = "family_name" }'), dying: oidcConnector(idps[1].issuer, 'userinfo_signed_response_alg = "ES256"') },
-    settings: `${keyDevice()}pushed_authorization_requests = "accepted"\nclient_registration = { requests_per_network = 1000 }\nlifetimes.login_seconds = 15\nclaims.office = { type = "number", label = { en = "Office", fr = "Bureau" } }\naudit.sink = "file"\naudit.path = ${JSON.stringify(path.join(folder, 'audit.jsonl'))}
+    settings: `${keyDevice()}rotate_keys_every_days = 90\npushed_authorization_requests = "accepted"\nclient_registration = { requests_per_network = 1000 }\nlifetimes.login_seconds = 15\nclaims.office = { type = "number", label = { en = "Office", fr = "Bureau" } }\naudit.sink = "file"\naudit.path = ${JSON.stringify(path.join(folder, 'audit.jsonl'))}
 traces = { endpoint = "http://127.0.0.1:${collector.port}/v1/traces", insecure_http = true, internal_hosts = ["127.0.0.1"], sample_ratio = 1.0 }\n`,
   });
   // A second hub with a shared store, which is killed during the test. The hub queries its register over TLS.
