@@ -163,6 +163,8 @@ impl LogoutNotifier {
             tokio::time::sleep(POLL_INTERVAL).await;
             if self.core.federation.load().sends_logout_tokens() {
                 self.start_due().await;
+            } else {
+                self.backlog.store(None);
             }
         }
     }
@@ -174,6 +176,7 @@ impl LogoutNotifier {
             Ok(buckets) => buckets,
             Err(error) => {
                 tracing::warn!(%error, "the queue of logout tokens can't be read");
+                self.backlog.store(None);
                 return;
             }
         };

@@ -22,6 +22,7 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 
 pub(crate) use self::attribution::{Attribution, attribute_outcome, pause_after_failed_probe};
+pub(crate) use self::call_window::MIN_FAILURES_TO_DEGRADE;
 use self::call_window::{CallWindow, Tally};
 pub(crate) use self::circuit::{CallKind, OpenCause};
 use self::circuit::{Circuit, is_within};

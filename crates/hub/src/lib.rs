@@ -50,6 +50,4 @@ pub use prober::OutboundNetwork;
 pub use registry::Connectors;
 pub use sandbox::SandboxError;
 pub use sign_in::{PasswordCredentials, PasswordNotice, PasswordOutcome};
-pub use unauthenticated_logins::{
-    UNREAD_LOGIN_LIFETIME, UnauthenticatedLoginCounts, UnauthenticatedLogins,
-};
+pub use unauthenticated_logins::{UNREAD_LOGIN_LIFETIME, UnauthenticatedLogins};

@@ -17,7 +17,7 @@ use super::login_summary::{LoginSummary, Reply, StepError, StoredLogin};
 use super::step_admission::StepAdmission;
 use super::step_audit;
 use super::steps::{self, BrowserStep};
-use super::unauthenticated_logins::{UnauthenticatedLoginCounts, unread_expiry};
+use super::unauthenticated_logins::unread_expiry;
 use passerelle_audit::EventKind;
 use passerelle_federation::login::{Login, LoginContext, LoginRequest, TimeBreakdown};
 use passerelle_protocol::authorize::AuthorizationRequest;
@@ -194,9 +194,9 @@ impl Logins {
         }
     }
 
-    /// Returns how many logins have no authentication.
-    pub fn unauthenticated_counts(&self) -> UnauthenticatedLoginCounts {
-        self.services.unauthenticated.counts()
+    /// Returns how many logins without an authentication the network that holds most has begun.
+    pub fn most_of_one_network(&self) -> usize {
+        self.services.unauthenticated.most_of_one_network()
     }
 
     /// Refuses new steps, and waits up to `limit` for the running ones. To be called last before

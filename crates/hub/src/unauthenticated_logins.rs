@@ -56,14 +56,6 @@ pub(crate) type DisplacedLogin = (InteractionHash, RecordVersion);
 #[error("the network holds too many logins without an authentication")]
 pub struct NetworkCrowdedError;
 
-/// The logins without an authentication, as an operator sees them.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct UnauthenticatedLoginCounts {
-    pub logins: usize,
-    /// Those of the network that holds most.
-    pub of_one_network: usize,
-}
-
 #[derive(Default)]
 struct UnauthenticatedLoginTable {
     by_login: HashMap<InteractionHash, UnauthenticatedLogin>,
@@ -147,14 +139,11 @@ impl UnauthenticatedLogins {
         self.held.lock().unwrap_or_else(PoisonError::into_inner).remove(hash);
     }
 
-    /// Returns how many logins have no authentication.
-    pub fn counts(&self) -> UnauthenticatedLoginCounts {
+    /// Returns how many logins without an authentication the network that holds most has begun.
+    pub fn most_of_one_network(&self) -> usize {
         let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         let heaviest = held.by_weight.last().and_then(|(_, network)| held.by_network.get(network));
-        UnauthenticatedLoginCounts {
-            logins: held.by_login.len(),
-            of_one_network: heaviest.map_or(0, |holding| holding.numbers.len()),
-        }
+        heaviest.map_or(0, |holding| holding.numbers.len())
     }
 
     fn is_capacity_scarce(&self, used: Usage) -> bool {

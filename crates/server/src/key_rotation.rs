@@ -154,7 +154,8 @@ impl KeyRotationSchedule {
         }
         match self.try_step(is_due, now).await {
             Ok(step) => step,
-            Err(RotationError::Store(_)) if !is_due => RotationStep::Idle,
+            // The error of the last attempt says more.
+            Err(RotationError::Store(_)) if !is_due || self.retry_at > now => RotationStep::Idle,
             Err(error) => {
                 self.report(&error);
                 self.check_at = Timestamp::default();
@@ -200,9 +201,11 @@ impl KeyRotationSchedule {
             }
         };
         let marker = self.shared_folder_marker_path();
-        let _absent = run_blocking(move || fs::remove_file(marker)).await?;
-        self.store.remove(&claim_key()).await?;
-        outcome
+        let _absent = run_blocking(move || fs::remove_file(marker)).await;
+        let ended = self.store.remove(&claim_key()).await;
+        let step = outcome?;
+        ended?;
+        Ok(step)
     }
 
     fn is_due(&self, now: Timestamp) -> bool {
@@ -251,6 +254,9 @@ impl KeyRotationSchedule {
         let path = self.shared_folder_marker_path();
         let found = run_blocking(move || fs::read(path)).await?;
         let has_marker = found.is_ok_and(|marker| marker == claim.marker.as_bytes());
+        if has_marker {
+            self.seen = None;
+        }
         if has_marker || claim.objector.is_some() || now.since(since) < MARKER_DELAY {
             return Ok(());
         }
@@ -272,10 +278,11 @@ impl KeyRotationSchedule {
             keyfiles::rotate_due_keys(devices.key_folder(&folder), &env, lead, period)
         })
         .await??;
+        if let Some(rotation) = &rotation {
+            log_rotation(rotation);
+        }
         self.keys.reload().await.map_err(RotationError::Reload)?;
-        let Some(rotation) = rotation else { return Ok(RotationStep::Idle) };
-        log_rotation(&rotation);
-        Ok(RotationStep::Rotated)
+        Ok(if rotation.is_some() { RotationStep::Rotated } else { RotationStep::Idle })
     }
 
     fn report(&self, error: &RotationError) {

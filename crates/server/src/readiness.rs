@@ -17,11 +17,11 @@ use passerelle_admin::console::{LoginTrend, StoreUsage};
 use passerelle_admin::readiness::Readiness;
 use passerelle_grants::HubCore;
 use passerelle_grants::backchannel_logout::LogoutNotifier;
+use passerelle_hub::Connectors;
 use passerelle_hub::blocks::Blocks;
 use passerelle_hub::hub_clock::{CommonSkew, MAX_CLOCK_SKEW_SECONDS};
 use passerelle_hub::logins::Logins;
 use passerelle_hub::registry::ConnectorRow;
-use passerelle_hub::{Connectors, UnauthenticatedLoginCounts};
 use passerelle_jose::Keyring;
 use passerelle_protocol::alg::SigningAlg;
 use passerelle_protocol::env::Timestamp;
@@ -135,7 +135,7 @@ pub(super) fn build_readiness(sources: ReadinessSources) -> Readiness {
         .with_check("blocks", move || blocks.not_ready_reason())
         .with_degradation_check("blocks", move || block_warnings.warning().into_iter().collect())
         .with_degradation_check("store", move || {
-            let unauthenticated = running_logins.unauthenticated_counts();
+            let unauthenticated = running_logins.most_of_one_network();
             store_usage_rows(store.as_ref(), &capacities)
                 .iter()
                 .filter_map(|row| find_nearly_full(row, unauthenticated))
@@ -225,15 +225,12 @@ fn find_old_keys(ring: &Keyring, now: Timestamp) -> Vec<CheckFinding> {
     old.collect()
 }
 
-fn find_nearly_full(
-    row: &StoreUsage,
-    unauthenticated: UnauthenticatedLoginCounts,
-) -> Option<CheckFinding> {
+fn find_nearly_full(row: &StoreUsage, of_one_network: usize) -> Option<CheckFinding> {
     let is_nearly_full = row.percent_used() >= NEARLY_FULL_PERCENT && row.used < row.capacity;
     is_nearly_full.then(|| {
         let StoreUsage { records, used, capacity } = row;
         let what = format!("{used} of at most {capacity} {records} are stored");
-        let finding = match describe_flood(row, unauthenticated) {
+        let finding = match describe_flood(row, of_one_network) {
             Some(flood) => CheckFinding::new(
                 format!("{what}, because {flood}; it gets no more, and users of other networks can still sign in"),
                 "if it is no proxy of yours (public.trusted_proxies), limit its requests there or by quotas.requests_per_network (docs/limits.md)",
@@ -247,10 +244,10 @@ fn find_nearly_full(
     })
 }
 
-/// Returns which flood of requests fills this pool; `None` if it is no flood of one network.
-fn describe_flood(row: &StoreUsage, counts: UnauthenticatedLoginCounts) -> Option<String> {
-    let UnauthenticatedLoginCounts { logins, of_one_network } = counts;
-    let is_flood = row.records.ends_with("logins") && of_one_network * 2 > logins.max(1);
+/// Returns which flood of requests fills this pool: logins of one network, if they are more than half
+/// of all.
+fn describe_flood(row: &StoreUsage, of_one_network: usize) -> Option<String> {
+    let is_flood = row.records == "logins" && of_one_network * 2 > row.used;
     is_flood.then(|| format!("one network has begun {of_one_network} without an authentication"))
 }
 
@@ -412,18 +409,17 @@ mod tests {
     #[test]
     fn a_flood_of_one_network_is_named_where_it_fills_the_store() {
         let row = |records: &str| StoreUsage { records: records.into(), used: 95, capacity: 100 };
-        let message = |records, logins, of_one_network| {
-            let counts = UnauthenticatedLoginCounts { logins, of_one_network };
-            find_nearly_full(&row(records), counts).unwrap().message
+        let message = |records, of_one_network| {
+            find_nearly_full(&row(records), of_one_network).unwrap().message
         };
-        for records in ["logins", "bytes of logins"] {
-            let flood = message(records, 90, 80);
-            assert!(flood.contains("because one network has begun 80 without"), "{flood}");
-            let crowd = message(records, 90, 45);
+        let flood = message("logins", 80);
+        assert!(flood.contains("because one network has begun 80 without"), "{flood}");
+        // Others fill the store: logins with an authentication, or of several networks.
+        for of_one_network in [0, 1, 45] {
+            let crowd = message("logins", of_one_network);
             assert!(crowd.contains("beyond that, new ones are rejected"), "{crowd}");
         }
-        assert!(!message("sessions", 90, 80).contains("network"));
-        assert!(!message("logins", 0, 0).contains("network"));
+        assert!(!message("sessions", 80).contains("network"));
     }
 
     #[test]
@@ -464,10 +460,9 @@ mod tests {
     #[test]
     fn a_store_is_reported_before_it_is_full() {
         let row = |held| StoreUsage { records: "sessions".into(), used: held, capacity: 1000 };
-        let no_logins = UnauthenticatedLoginCounts { logins: 0, of_one_network: 0 };
-        assert_eq!(find_nearly_full(&row(899), no_logins), None);
+        assert_eq!(find_nearly_full(&row(899), 0), None);
         assert!(
-            find_nearly_full(&row(900), no_logins)
+            find_nearly_full(&row(900), 0)
                 .is_some_and(|finding| finding.message.contains("900 of at most 1000")
                     && finding.fix.contains("limits.sessions"))
         );

@@ -37,7 +37,7 @@ pub(super) fn find_backlog<'a>(
         format!(
             "{waiting} {tokens} waited for more than a minute, so users who signed out stay signed in at {names}"
         ),
-        "inform their operators: backchannel_logout_uri doesn't accept them, or not fast enough; the log has each answer; the hub retries for an hour (docs/logout.md)",
+        "inform their operators, unless the check of keys fails too: backchannel_logout_uri doesn't answer, or not fast enough; the log has each answer; the hub retries for an hour (docs/logout.md)",
     );
     (waiting > 0).then(|| finding.with_kind("logout tokens"))
 }

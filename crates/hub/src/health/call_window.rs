@@ -11,6 +11,9 @@ const SLOTS: usize = 10;
 const SLOT_MILLIS: u64 = 6_000;
 /// Two latency buckets per doubling, with upper bounds of up to 65 seconds.
 const BUCKETS: usize = 34;
+/// Failures within a minute from which an identity provider may be degraded. Fewer may be caused by
+/// one browser.
+pub(crate) const MIN_FAILURES_TO_DEGRADE: u32 = 3;
 /// Maximum number of kinds of failure that one slot distinguishes.
 const MAX_REASONS_PER_SLOT: usize = 6;
 
@@ -48,10 +51,12 @@ pub(crate) struct Quantiles {
 }
 
 impl Tally {
-    /// Returns the share of failures among these and the successful logins, from 0 to 1; 0 without
-    /// either. Probes succeed also where every login fails.
+    /// Returns the share of failures, from 0 to 1; 0 without calls. From three failures on, it is that
+    /// among these and the successful logins, because probes succeed also where every login fails.
     pub(crate) fn failure_ratio(&self) -> f64 {
-        let all = self.login_successes.saturating_add(self.failures);
+        let says_much = self.failures >= MIN_FAILURES_TO_DEGRADE;
+        let successes = if says_much { self.login_successes } else { self.successes };
+        let all = successes.saturating_add(self.failures);
         if all == 0 { 0.0 } else { f64::from(self.failures) / f64::from(all) }
     }
 }
@@ -95,7 +100,9 @@ impl CallWindow {
         if slot.tick != tick {
             *slot = Slot { tick, ..Slot::default() };
         }
-        if let Some(count) = slot.latency.get_mut(bucket_index(took)) {
+        if call.waits_for_provider(took)
+            && let Some(count) = slot.latency.get_mut(bucket_index(took))
+        {
             *count = count.saturating_add(1);
         }
         match outcome {

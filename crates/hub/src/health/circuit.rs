@@ -44,6 +44,12 @@ impl CallKind {
     pub(super) const fn is_login(self) -> bool {
         matches!(self, Self::CompleteLogin | Self::SignIn)
     }
+
+    /// Returns whether the call waited for the identity provider. Most redirects are built from
+    /// documents that the hub has, within microseconds.
+    pub(super) fn waits_for_provider(self, took: Duration) -> bool {
+        !matches!(self, Self::BeginLogin | Self::EndSession) || took >= Duration::from_millis(1)
+    }
 }
 
 /// What opened the circuit, and so what can close it.

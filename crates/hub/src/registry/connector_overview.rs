@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::Connectors;
 use super::block_commands::BlockRow;
 use super::block_lookup::connector_blocks;
-use crate::health::{HealthSnapshot, ProbeFailures};
+use crate::health::{HealthSnapshot, MIN_FAILURES_TO_DEGRADE, ProbeFailures};
 use passerelle_connector::dropped_claims::DroppedClaimRow;
 use passerelle_egress::circuit_breaker::CircuitState;
 use passerelle_federation::ConnectorProfile;
@@ -48,7 +48,7 @@ pub struct HealthRow {
     pub failure_ratio: f64,
     /// The 99th percentile of call durations; `None` without any.
     pub p99_seconds: Option<f64>,
-    /// The median of call durations; `None` with fewer than [`MIN_CALLS_FOR_MEDIAN`].
+    /// The median of call durations; `None` with fewer than three.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub median_seconds: Option<f64>,
     /// Why calls of the last minute failed, by code, the most frequent first.
@@ -136,8 +136,9 @@ impl ConnectorRow {
     }
 }
 
-/// Half of the time after which the hub ends a call.
-const SLOW_CALL_SECONDS: f64 = 3.0;
+/// Half of the time limit of a request. Durations are upper bounds of buckets, of which one ends at
+/// 3.072 s.
+const SLOW_CALL_SECONDS: f64 = 3.1;
 
 /// Dates of what a connector relies on.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
@@ -207,8 +208,6 @@ impl Connectors {
 
 /// The durations of fewer calls in the last minute say little.
 const MIN_CALLS_FOR_MEDIAN: u32 = 3;
-/// Fewer failures in the last minute may be caused by one browser.
-const MIN_FAILURES_TO_DEGRADE: u32 = 3;
 
 impl HealthRow {
     fn state(&self) -> ConnectorState {

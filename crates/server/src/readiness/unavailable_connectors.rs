@@ -54,7 +54,7 @@ fn find_slow_connectors(enabled: &[&ConnectorRow]) -> Option<CheckFinding> {
     let (count, verb) = (slow.len(), if slow.len() == 1 { "is" } else { "are" });
     let finding = CheckFinding::new(
         format!(
-            "{count} of {} identity providers {verb} slow: {named}. Half of the calls take more than 3 s; the hub ends one after 6 s",
+            "{count} of {} identity providers {verb} slow: {named}. Half of the calls take more than 3 s; the hub ends a request after 6 s",
             enabled.len()
         ),
         "inform their operators, and compare with `passerelle check connector FILE --online`, which measures from this machine (docs/identity-provider-health.md)",
