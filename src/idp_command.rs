@@ -230,7 +230,7 @@ fn format_block(block: &BlockRow) -> String {
         (BlockOrigin::File, _) | (BlockOrigin::Command, None) => "by its file".to_owned(),
         (BlockOrigin::Command, Some(id)) => format!("by command {id}"),
     };
-    let whom = block.service_providers.as_ref().map_or_else(
+    let users = block.service_providers.as_ref().map_or_else(
         || "for all users".to_owned(),
         |some| format!("for {}", some.iter().map(ClientId::as_str).collect::<Vec<_>>().join(", ")),
     );
@@ -241,7 +241,7 @@ fn format_block(block: &BlockRow) -> String {
         .map_or(String::new(), |from| format!(", from {from}"));
     let until = block.until.as_ref().map_or(String::new(), |until| format!(", until {until}"));
     let force = if block.in_force { "blocked" } else { "to be blocked" };
-    format!("  {force} {whom} {by}{from}{until}: {}\n", block.reason)
+    format!("  {force} {users} {by}{from}{until}: {}\n", block.reason)
 }
 
 /// Parses messages such as `fr=Fermé`, one for each language.

@@ -1,7 +1,7 @@
 //! The forms of the admin console: what a signed-in operator may change from a page.
 //!
-//! Responsible for the check that a form comes from a page of the console, for the page that names
-//! what will happen to whom, and for the page that follows. A form carries a token that is bound to
+//! Responsible for the check that a form comes from a page of the console, for the page that asks
+//! before an act, and for the page that follows. A form carries a token that is bound to
 //! the operator's session, so that another site can't send one ([`csrf`]). An act itself is the one
 //! that the command calls by its own path.
 

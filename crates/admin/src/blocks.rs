@@ -78,20 +78,16 @@ fn block_of_form(act: &ActRequest<'_>) -> Result<NewBlock, AdminError> {
 fn confirm_block(act: &ActRequest<'_>) -> Result<ActConfirmation, AdminError> {
     let NewBlock { connector, service_providers, reason, message, from, until } =
         block_of_form(act)?;
-    let whom = service_providers.map_or_else(
-        || "all".to_owned(),
-        |some| some.iter().map(ClientId::as_str).collect::<Vec<_>>().join(", "),
-    );
     let mut facts = vec![
         ("Identity provider".to_owned(), act.admin.console.describe_connector(&connector)),
-        ("Service providers".to_owned(), whom),
+        ("Service providers".to_owned(), list_services(service_providers.as_ref())),
         ("Reason, for operators".to_owned(), reason),
     ];
     facts.extend(
         message.into_iter().map(|(language, text)| (format!("Message to users, {language}"), text)),
     );
     facts.push(("Begins".to_owned(), from.unwrap_or_else(|| "now".to_owned())));
-    facts.push(("Ends".to_owned(), until.unwrap_or_else(|| "when it is lifted".to_owned())));
+    facts.push(("Ends".to_owned(), describe_end(until)));
     Ok(ActConfirmation {
         question: "Block this identity provider?".to_owned(),
         facts,
@@ -113,13 +109,26 @@ fn confirm_unblock(act: &ActRequest<'_>) -> Result<ActConfirmation, AdminError> 
         question: "Lift this block?".to_owned(),
         facts: vec![
             ("Identity provider".to_owned(), name),
+            ("Service providers".to_owned(), list_services(block.service_providers.as_ref())),
             ("Reason of the block".to_owned(), block.reason),
+            ("Ends".to_owned(), describe_end(block.until)),
             ("Reason for lifting it".to_owned(), reason),
         ],
         fields: Vec::new(),
         consequence: "Users may sign in by this identity provider at once, unless another block is in force.",
         button: "Lift it",
     })
+}
+
+fn list_services<'a>(some: Option<impl IntoIterator<Item = &'a ClientId>>) -> String {
+    some.map_or_else(
+        || "all".to_owned(),
+        |some| some.into_iter().map(ClientId::as_str).collect::<Vec<_>>().join(", "),
+    )
+}
+
+fn describe_end(until: Option<String>) -> String {
+    until.unwrap_or_else(|| "when it is lifted".to_owned())
 }
 
 fn describe_change(what: &str, change: &BlockChange) -> ActOutcome {

@@ -19,7 +19,7 @@ pub(crate) const CONFIRMED: &str = "confirmed";
 pub(crate) struct ConsoleAct {
     /// Last part of the path of its form.
     pub name: &'static str,
-    /// Says what will happen to whom, which the operator confirms. `None` if the page with the form
+    /// Says what it will do, which the operator confirms. `None` if the page with the form
     /// says it.
     pub confirm: Option<for<'a> fn(&'a ActRequest<'a>) -> ActFuture<'a, ActConfirmation>>,
     /// Does it. The future belongs to one worker, as each request does.
@@ -29,7 +29,7 @@ pub(crate) struct ConsoleAct {
 /// A step of an act.
 pub(crate) type ActFuture<'a, T> = LocalBoxFuture<'a, Result<T, AdminError>>;
 
-/// What happens to whom.
+/// What an act will do, for the operator to confirm.
 #[derive(Debug)]
 pub(crate) struct ActConfirmation {
     /// The heading: a question.

@@ -89,7 +89,7 @@ pub fn check_same_origin(request: &HttpRequest) -> Result<(), ErrorCode> {
 
 /// Returns true if a page of the hub led the browser here, also by a redirect of the hub. False for
 /// a link on another site or in a message, and for a browser that doesn't say it.
-pub fn is_same_origin(request: &HttpRequest) -> bool {
+pub fn states_same_origin(request: &HttpRequest) -> bool {
     request.headers().get("sec-fetch-site").is_some_and(|site| site.as_bytes() == b"same-origin")
 }
 

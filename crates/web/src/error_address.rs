@@ -46,7 +46,7 @@ fn error_path(page: &ErrorPage) -> String {
 pub(super) fn show_again(context: &RequestContext, code: &str) -> Option<HttpResponse> {
     let hub = &context.hub;
     let first = error_pages::new_error_page(&hub.core.env, find_code(code)?, None);
-    let query = if csrf::is_same_origin(&context.request) {
+    let query = if csrf::states_same_origin(&context.request) {
         context.query().unwrap_or_default()
     } else {
         // The id of this page leads to this line.

@@ -12,7 +12,7 @@ use passerelle_grants::RefreshGrantSummary;
 use passerelle_protocol::env::Timestamp;
 use passerelle_web::pages::render_template;
 
-/// Renders the page that says what will happen to whom. `fields` are sent again with the
+/// Renders the page that says what an act will do. `fields` are sent again with the
 /// confirmation.
 pub(crate) fn confirmation_page(
     act: &str,
