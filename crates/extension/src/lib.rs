@@ -18,6 +18,7 @@ use passerelle_audit::EventKind;
 use passerelle_federation::ServiceProvider;
 use passerelle_grants::HubCore;
 use passerelle_grants::client_keys::KeyDirectory;
+use passerelle_hub::mail_codes::MailCodes;
 use passerelle_localization::MessageTexts;
 use passerelle_protocol::acr::Platform;
 use passerelle_protocol::catalogue::ErrorCode;
@@ -44,6 +45,9 @@ pub struct Extension {
     pub record_kinds: &'static [(&'static RecordKind, RecordCapacity)],
     /// Its table of `passerelle.toml`.
     pub table: Option<SettingsTable>,
+    /// Whether it sends one-time codes by mail if the file has its table. A rule that needs codes is
+    /// refused without such a table.
+    pub sends_mail_codes: bool,
     /// Events of the audit log.
     pub audit_events: &'static [EventKind],
     /// Routes of the public listener.
@@ -118,6 +122,8 @@ pub struct StartedExtension {
     pub degradations: Option<DegradationCheck>,
     /// Rows in the overview of the admin console and in `passerelle status`.
     pub console_table: Option<ExtensionTableSource>,
+    /// Sends one-time codes by mail. Only of an extension with [`Extension::sends_mail_codes`].
+    pub mail_codes: Option<Arc<dyn MailCodes>>,
     /// Rate limiters whose counts hubs exchange.
     pub limiters: Vec<Arc<KeyedRateLimiter>>,
 }
@@ -132,6 +138,7 @@ impl Extension {
             metrics: &[],
             record_kinds: &[],
             table: None,
+            sends_mail_codes: false,
             audit_events: &[],
             endpoints: Vec::new,
             registration_endpoint: |_, _| None,

@@ -29,6 +29,7 @@ mod login_services;
 mod login_summary;
 pub mod logins;
 mod logouts;
+pub mod mail_codes;
 mod prober;
 pub mod registry;
 mod sandbox;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::live_login_counter::LiveLoginCounter;
+use super::mail_codes::MailCodes;
 use super::registry::Connectors;
 use super::unauthenticated_logins::UnauthenticatedLogins;
 use passerelle_federation::identity::IdentitySource;
@@ -21,6 +22,8 @@ pub struct LoginServices {
     pub connectors: Connectors,
     /// Present if identities come from the register.
     pub register: Option<Arc<dyn Register>>,
+    /// Present if the hub sends one-time codes by mail.
+    pub mail_codes: Option<Arc<dyn MailCodes>>,
     pub sessions: Arc<Sessions>,
     pub codes: Arc<AuthorizationCodes>,
     pub subjects: Arc<SubjectDeriver>,

@@ -46,6 +46,7 @@ use passerelle_grants::{
 };
 use passerelle_hub::blocks::Blocks;
 use passerelle_hub::live_login_counter::LiveLoginCounter;
+use passerelle_hub::mail_codes::MailCodes;
 use passerelle_hub::registry::{ConnectorSpec, Registry, RegistryDeps, RegistryHandle};
 use passerelle_hub::{Connectors, LoginServices, Logins, Logouts, UnauthenticatedLogins};
 use passerelle_jose::client_certificate::CertificateAuthorities;
@@ -216,6 +217,7 @@ impl HubParts<'_> {
             store: Arc::clone(&self.store),
             connectors: connectors.clone(),
             register: self.register.clone(),
+            mail_codes: self.mail_codes(),
             sessions: Arc::clone(&grants.sessions),
             codes: Arc::clone(&grants.codes),
             subjects: Arc::clone(&grants.subjects),
@@ -226,6 +228,10 @@ impl HubParts<'_> {
             identity_rules: identity_rules(settings.subject, &settings.home_country),
             login_lifetime: settings.lifetimes.login(settings.platform),
         })
+    }
+
+    fn mail_codes(&self) -> Option<Arc<dyn MailCodes>> {
+        self.extensions.iter().find_map(|(_, started)| started.mail_codes.clone())
     }
 
     /// Builds the state that the endpoints share.
