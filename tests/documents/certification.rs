@@ -6,12 +6,13 @@ mod fapi_modules;
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::Path;
 
 use crate::test_tables::{exists, page, reader, remarks, tests};
 use josekit::jwk::Jwk;
 use josekit::jwk::alg::ec::EcCurve;
 use passerelle_settings::Environment;
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// Path from `docs/`.
 const MODULES: &str = "../tests/documents/certification/modules.md";
@@ -228,78 +229,40 @@ fn forged_pages_are_detected() {
     }
 }
 
-/// The files of the set-up: a line with a name in backquotes, then a block.
-fn setup_files(page: &str) -> Vec<(String, String)> {
-    let (mut files, mut name, mut block): (Vec<(String, String)>, Option<String>, Option<String>) =
-        (Vec::new(), None, None);
-    for line in page.lines() {
-        let text = line.strip_prefix("   ").unwrap_or(line);
-        match (&mut block, text) {
-            (Some(_), "```") => files.extend(name.take().zip(block.take())),
-            (Some(block), text) => *block += &format!("{text}\n"),
-            (None, "```toml") => block = name.is_some().then(String::new),
-            (None, text) => {
-                let named = text
-                    .strip_prefix('`')
-                    .and_then(|rest| rest.split_once('`'))
-                    .map(|(named, _)| named);
-                name = named.filter(|named| named.ends_with(".toml")).map(str::to_owned).or(name);
-            }
-        }
-    }
-    files
-}
-
 const CLIENT_SECRETS: [&str; 3] = [
     "SERVICE_PROVIDER_CLIENT__SECRET",
     "SERVICE_PROVIDER_CLIENT2__SECRET",
     "SERVICE_PROVIDER_POST__SECRET",
 ];
 
+/// Folder of the set-up's files.
+const SETUP: &str = "tests/documents/certification/setup";
+
 #[test]
 fn the_set_up_for_a_run_loads_as_it_is_written() {
-    let page = page("certification.md");
-    let files = setup_files(&page);
-    let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
-    assert_eq!(
-        names,
-        [
-            "passerelle.toml",
-            "connectors/upstream.toml",
-            "service-providers/client.toml",
-            "service-providers/fapi.toml"
-        ]
-    );
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| {
         let path = folder.path().join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(
-            path,
-            text.replace("HOST", "login.example.org").replace("UPSTREAM\"", "idp.example.org\""),
-        )
-        .unwrap();
+        let text = text.replace("HOST", "login.example.org");
+        fs::write(path, text.replace("UPSTREAM\"", "idp.example.org\"")).unwrap();
     };
-    for (name, text) in &files {
-        write(name, text);
-    }
-    // What the FAPI plans need beside.
-    let pushed = format!("pushed_authorization_requests = \"accepted\"\n{}", files[0].1);
-    write("passerelle.toml", &pushed);
-    let key = Jwk::generate_ec_key(EcCurve::P256).unwrap().to_public_key().unwrap();
-    write("fapi.jwks", &json!({ "keys": [key] }).to_string());
-    let client = &files[2].1;
-    let copy = |id: &str| {
-        client.replace("client_id = \"client\"", &format!("client_id = \"{id}\"")).replace(
-            "SERVICE_PROVIDER_CLIENT__",
-            &format!("SERVICE_PROVIDER_{}__", id.to_ascii_uppercase()),
-        )
-    };
-    write("service-providers/client2.toml", &copy("client2"));
-    write(
+    let read = |name: &str| fs::read_to_string(Path::new(SETUP).join(name)).unwrap();
+    for name in [
+        "passerelle.toml",
+        "connectors/upstream.toml",
+        "service-providers/client.toml",
+        "service-providers/client2.toml",
         "service-providers/post.toml",
-        &copy("post").replace("client_secret_basic", "client_secret_post"),
-    );
+        "service-providers/fapi.toml",
+        "service-providers/fapi2.toml",
+    ] {
+        write(name, &read(name));
+    }
+    for name in ["fapi.jwks", "fapi2.jwks"] {
+        let key = Jwk::generate_ec_key(EcCurve::P256).unwrap().to_public_key().unwrap();
+        write(name, &json!({ "keys": [key] }).to_string());
+    }
     let secret = "a-secret-of-at-least-thirty-two-characters";
     let environment: Environment = ["SUBJECT_KEY", "CONNECTOR_UPSTREAM__SECRET"]
         .into_iter()
@@ -315,16 +278,22 @@ fn the_set_up_for_a_run_loads_as_it_is_written() {
             passerelle_protocol::env::Timestamp::default()
         )
     );
-    // What a run needs, and an incomplete set-up lacked.
-    for needed in [
-        "/test/a/ALIAS/callback",
-        "/test/a/ALIAS/post_logout_redirect",
-        "scopes = [\"openid\", \"profile\", \"email\", \"address\", \"phone\"]",
-        "\"scope\": \"openid profile email address phone\"",
-        "\"client2\": {",
-        "\"client_secret_post\": {",
-        "phone_number_verified",
+    // The suite knows the clients of the files, and each has what its modules ask for.
+    for (suite, clients) in [
+        (
+            "suite.json",
+            [("client", "client"), ("client2", "client2"), ("client_secret_post", "post")]
+                .as_slice(),
+        ),
+        ("suite-fapi.json", &[("client", "fapi"), ("client2", "fapi2")]),
     ] {
-        assert!(page.contains(needed), "{needed}");
+        let suite: Value = serde_json::from_str(&read(suite)).unwrap();
+        for (member, id) in clients {
+            assert_eq!(suite[member]["client_id"], *id);
+            let file = read(&format!("service-providers/{id}.toml"));
+            assert!(file.contains(&format!("client_id = \"{id}\"")), "{id}");
+            assert!(file.contains("/test/a/ALIAS/callback"), "{id}");
+            assert!(file.contains(r#"["openid", "profile", "email", "address", "phone"]"#), "{id}");
+        }
     }
 }
