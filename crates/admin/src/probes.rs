@@ -86,7 +86,10 @@ impl From<NotProbedError> for AdminError {
     fn from(error: NotProbedError) -> Self {
         match error {
             NotProbedError::UnknownConnector => ErrorCode::BlockConnector.into(),
-            NotProbedError::Disabled | NotProbedError::NotRemote | NotProbedError::ProbesOff => {
+            NotProbedError::Disabled
+            | NotProbedError::NotRemote
+            | NotProbedError::ProbesOff
+            | NotProbedError::Paused { .. } => {
                 Self::new(ErrorCode::IdentityProviderNotProbed, &error.to_string())
             }
         }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use actix::prelude::*;
 
-pub(super) use self::call_gate::ProbeReport;
+use self::call_gate::ProbeResult;
 use self::call_gate::{CallGate, log_transition};
 pub(crate) use self::call_gate::{ConnectorActorDeps, ConnectorCallLimits};
 use self::handle::{ConnectorCall, RunProbe, UpdateHealth, preload};
@@ -72,14 +72,14 @@ impl Actor for ConnectorActor {
 }
 
 impl Handler<RunProbe> for ConnectorActor {
-    type Result = ResponseFuture<ProbeReport>;
+    type Result = ResponseFuture<ProbeResult>;
     fn handle(&mut self, _: RunProbe, ctx: &mut Self::Context) -> Self::Result {
         let (gate, actor) = (Arc::clone(&self.gate), ctx.address());
         Box::pin(async move {
-            let (report, record) = gate.probe().await;
+            let (result, record) = gate.probe().await;
             // The prober reads the health next. If the actor has died, its successor probes.
             let _recorded = actor.send(UpdateHealth(record)).await;
-            report
+            result
         })
     }
 }

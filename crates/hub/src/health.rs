@@ -61,7 +61,8 @@ pub(crate) struct HealthSnapshot {
     used_at: Timestamp,
     /// Whether a login's call failed for lack of documents, so that they are probed at once.
     pub documents_suspected: bool,
-    /// Whether an operator asks for a probe at once.
+    /// Whether a probe is to be made at once: an operator has corrected something, or the identity
+    /// provider works at another hub.
     pub probe_requested: bool,
 }
 
@@ -188,14 +189,20 @@ impl Health {
         self.snapshot.used_at = self.snapshot.used_at.max(now);
     }
 
-    /// Asks for a probe at once.
+    /// Ends the pause of the probes, and asks for one at once: the identity provider works at
+    /// another hub.
     pub(crate) const fn request_probe(&mut self) {
+        self.snapshot.documents.not_before = None;
         self.snapshot.probe_requested = true;
     }
 
-    /// Asks for a probe at once, if the last one failed.
-    pub(crate) const fn request_probe_if_failing(&mut self) {
-        self.snapshot.probe_requested |= self.snapshot.documents.failing.is_some();
+    /// Ends the pause of the probes, and asks for one at once if this hub probes, if the last one
+    /// failed: an operator has corrected something.
+    pub(crate) const fn retry_if_failing(&mut self, is_prober: bool) {
+        if self.snapshot.documents.failing.is_some() {
+            self.snapshot.documents.not_before = None;
+            self.snapshot.probe_requested |= is_prober;
+        }
     }
 
     /// Takes the requests for probes, which the caller schedules.
@@ -288,9 +295,11 @@ impl Health {
         &mut self,
         failing: Option<ProbeFailures>,
         alive_at: Option<Timestamp>,
+        not_before: Option<Timestamp>,
     ) {
         let documents = &mut self.snapshot.documents;
         documents.failing = failing;
+        documents.not_before = documents.not_before.max(not_before);
         if failing.is_none() {
             documents.succeeded_at = documents.succeeded_at.max(alive_at);
             self.close_circuit_opened_by(OpenCause::Documents);

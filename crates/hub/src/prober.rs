@@ -19,7 +19,7 @@ use tokio::time::MissedTickBehavior;
 
 use self::lease::{ProberLease, ProberRole};
 use self::schedule::Schedule;
-use super::connector::{ConnectorHandle, ProbeReport};
+use super::connector::ConnectorHandle;
 use super::health::{Health, HealthEvidence, OpenCause};
 use super::registry::Connectors;
 use passerelle_egress::circuit_breaker::CircuitState;
@@ -149,6 +149,7 @@ impl Prober {
             let health = one.handle.health();
             if role == ProberRole::Prober
                 && due.len() < room
+                && health.documents.paused_until(now).is_none()
                 && schedule.begin_documents(&one.id, health.last_used_at(now).is_some(), now)
             {
                 due.push(one);
@@ -158,12 +159,11 @@ impl Prober {
     }
 
     async fn run_probe(&self, RemoteConnector { id, handle, .. }: RemoteConnector) {
-        let ProbeReport { retry_after, .. } = handle.probe().await;
+        let _recorded = handle.probe().await;
         let now = self.core.env.now();
         let failing = handle.health().documents.failing;
         let mut schedule = self.schedule.lock().unwrap_or_else(PoisonError::into_inner);
         schedule.finish_documents(&id, failing.as_ref(), now);
-        schedule.delay(&id, retry_after, now);
     }
 
     /// Opens the circuits of those that fail while others work. If all fail, opens none and reports

@@ -9,7 +9,7 @@ mod probe_command;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use actix::prelude::*;
@@ -17,7 +17,7 @@ use arc_swap::ArcSwap;
 
 use super::blocks::Blocks;
 use super::connector::{ConnectorActor, ConnectorActorDeps, ConnectorCallLimits, ConnectorHandle};
-use super::health::{Health, PublishedHealth};
+use super::health::PublishedHealth;
 use super::hub_clock::{CommonSkew, HubClock};
 use super::prober::{OutboundNetwork, Prober};
 use passerelle_connector::{Connector, ConnectorLimits};
@@ -141,19 +141,25 @@ impl Connectors {
         self.actors.load().get(id).filter(|_| is_on).map(|entry| entry.handle.clone())
     }
 
-    /// Makes the prober probe those that fail in its next round: an operator has corrected
-    /// something.
+    /// Makes this hub, if it probes, probe those that fail in its next round: an operator has
+    /// corrected something. Another hub that probes reads its files itself, and must not repeat what
+    /// may lock the hub's own account for each hub that reads the same ones.
     pub fn probe_failing_now(&self) {
         for (_, handle, _) in self.remote_connectors() {
-            handle.post_health_update(Health::request_probe_if_failing);
+            self.retry_if_failing(&handle);
         }
     }
 
-    /// Makes the prober probe this one in its next round if it fails.
+    /// The same for one of them.
     pub fn probe_now_if_failing(&self, id: &ConnectorId) {
         if let Some(entry) = self.actors.load().get(id) {
-            entry.handle.post_health_update(Health::request_probe_if_failing);
+            self.retry_if_failing(&entry.handle);
         }
+    }
+
+    fn retry_if_failing(&self, handle: &ConnectorHandle) {
+        let is_prober = !self.is_probed_elsewhere.load(Ordering::Relaxed);
+        handle.post_health_update(move |health| health.retry_if_failing(is_prober));
     }
 
     /// Returns what keeps the hub from all its identity providers, with the fix.

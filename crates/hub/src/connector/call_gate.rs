@@ -38,14 +38,8 @@ pub(crate) struct ConnectorCallLimits {
     pub wait: Duration,
 }
 
-/// Result of a probe. The connector's [`Health`] has recorded it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct ProbeReport {
-    /// How long the identity provider asks the hub to wait.
-    pub retry_after: Option<Duration>,
-    /// Why it failed.
-    pub error: Option<ErrorCode>,
-}
+/// Outcome of a probe. The connector's [`Health`] has recorded it.
+pub(crate) type ProbeResult = Result<(), ErrorCode>;
 
 /// Dependencies of all connector actors.
 #[derive(Clone)]
@@ -175,7 +169,7 @@ impl CallGate {
 
     /// Makes a probe. No limit applies to it, so that it works while all other calls hang.
     /// Returns also the change of the health that it causes.
-    pub(super) async fn probe(&self) -> (ProbeReport, impl FnOnce(&mut Health) + Send + use<>) {
+    pub(super) async fn probe(&self) -> (ProbeResult, impl FnOnce(&mut Health) + Send + use<>) {
         const CALL: CallKind = CallKind::Probe;
         let started = Instant::now();
         let late = || Err(ConnectorError::new(ErrorCode::IdpTimeout, "the probe took too long"));
@@ -193,12 +187,12 @@ impl CallGate {
             Attribution::Ignored => ProbeOutcome::Inconclusive,
         };
         let (is_declared, now) = (retry_after.is_some(), self.deps.env.now());
+        let own_wait = result.err().and_then(pause_after_failed_probe);
         let record = move |health: &mut Health| {
             health.record_document_probe(probe_outcome, is_declared, took, now);
+            health.snapshot.documents.pause(retry_after.or(own_wait), now);
         };
-        let own_wait = result.err().and_then(pause_after_failed_probe);
-        let retry_after = retry_after.or(own_wait);
-        (ProbeReport { retry_after, error: result.err() }, record)
+        (result, record)
     }
 
     /// Publishes the addresses and the clock skew that the connector knows, whether the call

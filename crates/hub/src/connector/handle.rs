@@ -8,7 +8,7 @@ use actix::prelude::*;
 use tokio::time::Instant;
 use url::Url;
 
-use super::call_gate::{CALL_TIMEOUT, ConnectorCallLimits, ProbeReport};
+use super::call_gate::{CALL_TIMEOUT, ConnectorCallLimits, ProbeResult};
 use super::{ACTOR, ConnectorActor};
 use crate::health::{CallKind, EndedCall, Health, HealthSnapshot, PublishedHealth};
 use passerelle_connector::hub_page::{PasswordCredentials, PasswordOutcome};
@@ -163,9 +163,11 @@ impl ConnectorHandle {
     }
 
     /// Probes, and records the outcome.
-    pub(crate) async fn probe(&self) -> ProbeReport {
-        let died = ProbeReport { retry_after: None, error: Some(ErrorCode::Internal) };
-        self.address.send(RunProbe).await.unwrap_or(died)
+    ///
+    /// # Errors
+    /// Why it failed; `Internal` if the actor has died.
+    pub(crate) async fn probe(&self) -> ProbeResult {
+        self.address.send(RunProbe).await.unwrap_or(Err(ErrorCode::Internal))
     }
 
     /// Sends a message, and waits for its outcome.
@@ -265,7 +267,7 @@ pub(super) async fn preload(idp: Arc<dyn Connector>) -> Result<(), ConnectorErro
 
 /// A probe, outside of any login's span and limits.
 #[derive(Message)]
-#[rtype(result = "ProbeReport")]
+#[rtype(result = "ProbeResult")]
 pub(super) struct RunProbe;
 
 fn actor_died() -> ConnectorError {

@@ -291,7 +291,7 @@ async fn an_identity_provider_with_an_open_circuit_is_not_called_until_a_probe_s
     let fragile = Arc::new(FakeFailingIdp::default());
     let actor = start(Arc::clone(&fragile) as _, ROOMY);
     for _ in 0..2 {
-        actor.handle.probe().await;
+        assert!(actor.handle.probe().await.is_err());
     }
     let now = actor.clock.now();
     let open = move |health: &mut Health| {
@@ -321,7 +321,7 @@ async fn an_identity_provider_with_an_open_circuit_is_not_called_until_a_probe_s
         "{text}"
     );
     fragile.is_back.store(true, Ordering::SeqCst);
-    actor.handle.probe().await;
+    assert_eq!(actor.handle.probe().await, Ok(()));
     assert_eq!(
         (fragile.probed.load(Ordering::SeqCst), actor.handle.circuit_state()),
         (3, CircuitState::Closed)

@@ -26,6 +26,8 @@ pub(super) const TAKE_OVER_AFTER: Duration = Duration::from_secs(12);
 const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(4);
 /// Time after which a use of a connector is reported again.
 const USE_REPORT_INTERVAL: Duration = Duration::from_secs(120);
+/// Time after a probe in which requests of other hubs lead to no further one.
+const REQUEST_INTERVAL: Duration = Duration::from_secs(10);
 /// Lifetime of the record after its last write.
 const RECORD_LIFETIME: Duration = Duration::from_secs(60);
 
@@ -49,7 +51,10 @@ struct SharedProbeRecord {
     failing: BTreeMap<ConnectorId, ProbeFailures>,
     /// When a login of any hub last used a connector.
     used: BTreeMap<ConnectorId, Timestamp>,
-    /// Probes that operators requested at other hubs since the prober's last write.
+    /// Ends of the pauses after the prober's last probes.
+    paused_until: BTreeMap<ConnectorId, Timestamp>,
+    /// Identity providers that worked when operators probed them at other hubs since the prober's
+    /// last write.
     requested: BTreeSet<ConnectorId>,
 }
 
@@ -153,7 +158,12 @@ impl ProberLease {
             Some(handle.update_health(move |health| health.mark_used(used_at)))
         });
         join_all(marked).await;
-        for (_, handle) in probed.iter().filter(|(id, _)| shared.requested.contains(id)) {
+        let is_requested = |(id, handle): &&(ConnectorId, ConnectorHandle)| {
+            let probed_at = handle.health().documents.probed_at;
+            shared.requested.contains(id)
+                && probed_at.is_none_or(|at| now.since(at) >= REQUEST_INTERVAL)
+        };
+        for (_, handle) in probed.iter().filter(is_requested) {
             handle.update_health(Health::request_probe).await;
         }
         let is_due = {
@@ -203,7 +213,10 @@ impl ProberLease {
         }
         let adopted = probed.iter().map(|(id, handle)| {
             let (failing, alive_at) = (shared.failing.get(id).copied(), shared.alive_at);
-            let adopt = move |health: &mut Health| health.adopt_document_probes(failing, alive_at);
+            let paused_until = shared.paused_until.get(id).copied();
+            let adopt = move |health: &mut Health| {
+                health.adopt_document_probes(failing, alive_at, paused_until);
+            };
             handle.update_health(adopt)
         });
         join_all(adopted).await;
@@ -212,8 +225,8 @@ impl ProberLease {
         Ok(ProberRole::Follower)
     }
 
-    /// Reports to the prober which connectors this hub's logins use, and which its operators want
-    /// probed.
+    /// Reports to the prober which connectors this hub's logins use, and which identity providers
+    /// worked when its operators probed them.
     async fn report_to_prober(
         &self,
         shared: SharedProbeRecord,
@@ -290,6 +303,12 @@ impl ProberLease {
             failing: probed
                 .iter()
                 .filter_map(|(id, handle)| Some((id.clone(), handle.health().documents.failing?)))
+                .collect(),
+            paused_until: probed
+                .iter()
+                .filter_map(|(id, handle)| {
+                    Some((id.clone(), handle.health().documents.paused_until(now)?))
+                })
                 .collect(),
             used,
             requested: BTreeSet::new(),

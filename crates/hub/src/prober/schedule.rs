@@ -13,8 +13,6 @@ pub(super) const IN_USE_INTERVAL: Duration = Duration::from_secs(10);
 pub(super) const IDLE_INTERVAL: Duration = Duration::from_secs(60);
 /// Time from a failed probe to the one that confirms it.
 const CONFIRM_AFTER: Duration = Duration::from_secs(1);
-/// Longest `Retry-After` that is honoured: an identity provider must not hide its recovery.
-const MAX_RETRY_AFTER: Duration = Duration::from_secs(300);
 /// Fewest probes allowed in one round, where few connectors would allow fewer.
 const MIN_PROBES_PER_ROUND: usize = 8;
 
@@ -34,7 +32,6 @@ struct Entry {
     startup_pause: Option<Duration>,
     /// Time of a probe ahead of the interval.
     early_at: Option<Timestamp>,
-    not_before: Timestamp,
 }
 
 impl Schedule {
@@ -49,16 +46,13 @@ impl Schedule {
                     is_running: false,
                     startup_pause: Some(CONFIRM_AFTER),
                     early_at: None,
-                    not_before: Timestamp::default(),
                 });
                 entry.rank = rank;
             }
         }
         for entry in self.entries.values_mut() {
             // The clock was set back.
-            if entry.begun_at > now {
-                (entry.begun_at, entry.not_before) = (now, Timestamp::default());
-            }
+            entry.begun_at = entry.begun_at.min(now);
         }
     }
 
@@ -87,8 +81,8 @@ impl Schedule {
         if documents_suspected {
             self.probe_soon(id, now);
         }
-        if probe_requested {
-            self.probe_now(id, now);
+        if probe_requested && let Some(entry) = self.entries.get_mut(id) {
+            entry.early_at = Some(now);
         }
     }
 
@@ -96,13 +90,6 @@ impl Schedule {
     pub(super) fn probe_soon(&mut self, id: &ConnectorId, now: Timestamp) {
         if let Some(entry) = self.entries.get_mut(id) {
             entry.early_at = Some(now.max(entry.begun_at + CONFIRM_AFTER));
-        }
-    }
-
-    /// Schedules a probe for the next round, even if the identity provider asked the hub to wait.
-    pub(super) fn probe_now(&mut self, id: &ConnectorId, now: Timestamp) {
-        if let Some(entry) = self.entries.get_mut(id) {
-            (entry.early_at, entry.not_before) = (Some(now), now);
         }
     }
 
@@ -125,7 +112,7 @@ impl Schedule {
         let interval = if is_in_use { IN_USE_INTERVAL } else { IDLE_INTERVAL };
         let is_due = now >= next_slot(entry.begun_at, interval, entry.rank, count)
             || entry.early_at.is_some_and(|at| now >= at);
-        if !is_due || entry.is_running || now < entry.not_before {
+        if !is_due || entry.is_running {
             return false;
         }
         (entry.begun_at, entry.is_running, entry.early_at) = (now, true, None);
@@ -152,18 +139,6 @@ impl Schedule {
             }
             (Some(failing), None) => (!failing.reaches_threshold()).then(|| now + CONFIRM_AFTER),
         };
-    }
-
-    /// Delays the next probes as the identity provider asks.
-    pub(super) fn delay(
-        &mut self,
-        id: &ConnectorId,
-        retry_after: Option<Duration>,
-        now: Timestamp,
-    ) {
-        if let (Some(entry), Some(wait)) = (self.entries.get_mut(id), retry_after) {
-            entry.not_before = entry.not_before.max(now + wait.min(MAX_RETRY_AFTER));
-        }
     }
 }
 
@@ -228,18 +203,5 @@ mod tests {
             }
         }
         assert!(probes <= 3, "one that works is probed at its interval: {probes}");
-    }
-
-    #[test]
-    fn no_retry_after_delays_a_probe_by_more_than_five_minutes() {
-        let (mut schedule, id, mut now) = one_entry();
-        now = now + IDLE_INTERVAL;
-        assert!(schedule.begin_documents(&id, false, now));
-        schedule.finish_documents(&id, None, now);
-        schedule.delay(&id, Some(Duration::from_secs(86_400)), now);
-        now = now + Duration::from_secs(299);
-        assert!(!schedule.begin_documents(&id, false, now));
-        now = now + Duration::from_secs(1);
-        assert!(schedule.begin_documents(&id, false, now));
     }
 }

@@ -412,6 +412,26 @@ async fn probes_do_not_lock_the_hubs_own_account_in_a_directory() {
 }
 
 #[actix::test]
+async fn an_operator_who_asks_for_probes_does_not_lock_the_hubs_own_account_in_a_directory() {
+    tokio::time::pause();
+    let hub = ProberHub::alone(2);
+    pass(&hub.clock, 70).await;
+    hub.idps[0].set(Mode::RefusesAccount);
+    let refused = hub.connectors.probe(&id(0)).await;
+    assert_eq!(refused, Ok(Some(ErrorCode::LdapAccount)));
+    let (before, until) = (hub.idps[0].probes(), hub.clock.now() + Duration::from_secs(300));
+    assert_eq!(hub.connectors.probe(&id(0)).await, Err(NotProbedError::Paused { until }));
+    pass(&hub.clock, 200).await;
+    assert_eq!(hub.idps[0].probes(), before, "neither at once nor by the schedule");
+    // The operator has corrected the password.
+    hub.idps[0].set(Mode::Works);
+    hub.connectors.probe_now_if_failing(&id(0));
+    pass(&hub.clock, 2).await;
+    assert_eq!(hub.idps[0].probes(), before + 1);
+    assert_eq!(hub.connectors.probe(&id(0)).await, Ok(None));
+}
+
+#[actix::test]
 async fn an_identity_provider_whose_probes_are_switched_off_is_never_called_without_a_login() {
     tokio::time::pause();
     let store = Arc::new(MemoryStore::new(ample_capacities()));

@@ -4,7 +4,9 @@ use std::sync::atomic::Ordering;
 
 use super::Connectors;
 use crate::health::Health;
+use passerelle_federation::validity::format_rfc3339;
 use passerelle_protocol::catalogue::ErrorCode;
+use passerelle_protocol::env::Timestamp;
 use passerelle_protocol::ids::ConnectorId;
 
 /// Why an identity provider was not probed.
@@ -18,12 +20,18 @@ pub enum NotProbedError {
     NotRemote,
     #[error("its file has probe = false, so the hub calls it for logins only")]
     ProbesOff,
+    /// It asked for it, or the next failed login of the hub's own account could lock that.
+    #[error(
+        "after its last answer the hub does not call it before {}; if you have corrected something, touch its connector's file",
+        format_rfc3339(*(.until))
+    )]
+    Paused { until: Timestamp },
 }
 
 impl Connectors {
     /// Probes an identity provider, records the outcome, and returns why it failed; `None` if it
-    /// works. If another hub of the same store probes, that hub probes again within seconds: its
-    /// outcome counts for all.
+    /// works. If it works and another hub of the same store probes, that hub probes again within
+    /// seconds: its outcome counts for all.
     ///
     /// # Errors
     /// [`NotProbedError`].
@@ -38,8 +46,12 @@ impl Connectors {
         if !is_probed {
             return Err(NotProbedError::ProbesOff);
         }
-        let error = handle.probe().await.error;
-        if self.is_probed_elsewhere.load(Ordering::Relaxed) {
+        let health = handle.health();
+        if let Some(until) = health.documents.paused_until(self.blocks.now()) {
+            return Err(NotProbedError::Paused { until });
+        }
+        let error = handle.probe().await.err();
+        if error.is_none() && self.is_probed_elsewhere.load(Ordering::Relaxed) {
             handle.post_health_update(Health::request_probe);
         }
         Ok(error)

@@ -1,6 +1,6 @@
 //! Tests that a connector whose actor has died still counts, until the registry replaces the actor.
 
-use super::super::tests::{ProberHub, id, pass};
+use super::super::tests::{ProberHub, pass};
 use super::super::*;
 use crate::health::ProbeOutcome;
 use passerelle_egress::circuit_breaker::CircuitState;
@@ -65,17 +65,19 @@ async fn a_dead_actor_does_not_end_the_pause_that_its_identity_provider_asked_fo
     let prober = prober_of(&hub);
     prober.due_probes().await;
     let start = hub.clock.now();
-    prober.schedule.lock().unwrap().delay(&id(1), Some(Duration::from_secs(300)), start);
+    let pause = move |health: &mut Health| {
+        health.snapshot.documents.pause(Some(Duration::from_secs(86_400)), start);
+    };
+    hub.handle(1).update_health(pause).await;
     hub.handle(1).kill().await;
     prober.due_probes().await;
     // The registry replaces the actor.
     pass(&hub.clock, 3).await;
     assert!(hub.handle(1).is_alive());
-    prober.due_probes().await;
-    let begins_after = |seconds| {
+    let paused_until = |seconds| {
         let now = start + Duration::from_secs(seconds);
-        prober.schedule.lock().unwrap().begin_documents(&id(1), true, now)
+        hub.handle(1).health().documents.paused_until(now)
     };
-    assert!(!begins_after(200), "probed in the pause");
-    assert!(begins_after(301));
+    let end = Some(start + Duration::from_secs(300));
+    assert_eq!((paused_until(299), paused_until(300)), (end, None), "at most five minutes");
 }

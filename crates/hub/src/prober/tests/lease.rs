@@ -1,9 +1,10 @@
 //! Tests hubs that share a store: one of them probes, all know, and one that dies is replaced.
 
-use super::super::tests::{Mode, ProberHub, clock, pass};
+use super::super::tests::{Mode, ProberHub, clock, id, pass};
 use super::super::*;
 use crate::connector::tests::start_hanging;
 use crate::health::ProbeOutcome;
+use crate::registry::NotProbedError;
 use passerelle_egress::circuit_breaker::CircuitState;
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::env::Env;
@@ -89,9 +90,73 @@ async fn a_probe_that_an_operator_asks_for_at_any_hub_counts_for_all() {
     assert!(hubs.iter().all(|hub| hub.circuit(0) == CircuitState::Open));
     let follower = hubs.iter().find(|hub| probes(hub) == 0).unwrap();
     hubs.iter().for_each(|hub| hub.idps[0].set(Mode::Works));
-    assert_eq!(follower.connectors.probe(&super::super::tests::id(0)).await, Ok(None));
+    assert_eq!(follower.connectors.probe(&id(0)).await, Ok(None));
     pass(&clock, 8).await;
     assert!(hubs.iter().all(|hub| hub.circuit(0) == CircuitState::Closed));
+}
+
+/// Returns the prober and the followers of hubs that have just chosen it.
+async fn by_role<'a>(
+    clock: &ManualClock,
+    hubs: &'a [ProberHub],
+) -> (&'a ProberHub, Vec<&'a ProberHub>) {
+    pass(clock, 70).await;
+    let (mut probers, followers): (Vec<_>, Vec<_>) = hubs.iter().partition(|hub| probes(hub) > 0);
+    (probers.remove(0), followers)
+}
+
+#[actix::test]
+async fn no_other_hub_repeats_a_failed_probe_of_an_operator() {
+    tokio::time::pause();
+    let (clock, hubs) = hubs(3, &FakeSharedStore::new());
+    let (prober, followers) = by_role(&clock, &hubs).await;
+    pass(&clock, 12).await;
+    hubs.iter().for_each(|hub| hub.idps[0].set(Mode::RefusesAccount));
+    let before = prober.idps[0].probes();
+    for follower in &followers {
+        assert_eq!(follower.connectors.probe(&id(0)).await, Ok(Some(ErrorCode::LdapAccount)));
+    }
+    pass(&clock, 8).await;
+    assert_eq!(prober.idps[0].probes(), before);
+    // What the prober finds pauses the probes of operators at all hubs.
+    pass(&clock, 60).await;
+    assert_eq!(prober.idps[0].probes(), before + 1);
+    pass(&clock, 240).await;
+    for hub in &hubs {
+        let paused = hub.connectors.probe(&id(0)).await;
+        assert!(matches!(paused, Err(NotProbedError::Paused { .. })), "{paused:?}");
+    }
+}
+
+#[actix::test]
+async fn hubs_that_read_a_corrected_file_again_make_the_prober_probe_once() {
+    tokio::time::pause();
+    let (clock, hubs) = hubs(3, &FakeSharedStore::new());
+    let (prober, followers) = by_role(&clock, &hubs).await;
+    hubs.iter().for_each(|hub| hub.idps[0].set(Mode::RefusesAccount));
+    pass(&clock, 70).await;
+    let before = prober.idps[0].probes();
+    // One after the other, as a deployment does.
+    for hub in followers.iter().chain([&prober]) {
+        hub.connectors.probe_failing_now();
+        pass(&clock, 12).await;
+    }
+    assert_eq!(prober.idps[0].probes(), before + 1);
+}
+
+#[actix::test]
+async fn the_prober_probes_once_for_operators_of_several_hubs() {
+    tokio::time::pause();
+    let (clock, hubs) = hubs(3, &FakeSharedStore::new());
+    let (prober, followers) = by_role(&clock, &hubs).await;
+    pass(&clock, 12).await;
+    let before = prober.idps[0].probes();
+    for follower in followers {
+        assert_eq!(follower.connectors.probe(&id(0)).await, Ok(None));
+        pass(&clock, 4).await;
+    }
+    pass(&clock, 4).await;
+    assert_eq!(prober.idps[0].probes(), before + 1);
 }
 
 #[actix::test]
