@@ -185,8 +185,8 @@ impl KeyRotationSchedule {
             self.object_without_marker(claim, &record, now).await?;
             return Ok(RotationStep::ClaimedElsewhere);
         }
-        let outcome = match claim.objector {
-            Some(objector) => Err(RotationError::OtherFolder(objector)),
+        let (outcome, version) = match claim.objector {
+            Some(objector) => (Err(RotationError::OtherFolder(objector)), record.version),
             None if now.since(self.claimed_at) < OBJECTION_PERIOD => {
                 return Ok(RotationStep::Claimed);
             }
@@ -196,13 +196,16 @@ impl KeyRotationSchedule {
                 let renewed =
                     self.store.replace(&claim_key(), record.version, value, until, now).await?;
                 // The next step sees an objection, or that the claim has ended.
-                let ReplaceOutcome::Replaced(_) = renewed else { return Ok(RotationStep::Claimed) };
-                self.rotate().await
+                let ReplaceOutcome::Replaced(version) = renewed else {
+                    return Ok(RotationStep::Claimed);
+                };
+                (self.rotate().await, version)
             }
         };
         let marker = self.shared_folder_marker_path();
         let _absent = run_blocking(move || fs::remove_file(marker)).await;
-        let ended = self.store.remove(&claim_key()).await;
+        // The claim may have expired meanwhile, and another hub may have claimed the rotation.
+        let ended = self.store.remove_version(&claim_key(), version, now).await;
         let step = outcome?;
         ended?;
         Ok(step)
@@ -218,16 +221,16 @@ impl KeyRotationSchedule {
         let marker = self.env.entropy().token();
         let claim = RotationClaim { hub: self.hub.clone(), marker: marker.clone(), objector: None };
         let draft = NewRecord::new(encode(&claim), now + CLAIM_LIFETIME);
-        match self.store.insert(claim_key(), draft, now).await {
-            Ok(_) => {}
+        let version = match self.store.insert(claim_key(), draft, now).await {
+            Ok(version) => version,
             Err(StoreError::Exists) => return Ok(RotationStep::ClaimedElsewhere),
             Err(error) => return Err(error.into()),
-        }
+        };
         self.claimed_at = now;
         let path = self.shared_folder_marker_path();
         let written = run_blocking(move || replace_file(&path, marker.as_bytes())).await?;
         if let Err(cause) = written {
-            self.store.remove(&claim_key()).await?;
+            self.store.remove_version(&claim_key(), version, now).await?;
             return Err(RotationError::Marker { path: self.shared_folder_marker_path(), cause });
         }
         Ok(RotationStep::Claimed)

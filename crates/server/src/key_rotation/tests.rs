@@ -13,6 +13,7 @@ use passerelle_config::{PrivateKeyAccess, VaultTransitAccess};
 use passerelle_jose::keyfiles::KeyRow;
 use passerelle_jose::keyring::{DEFAULT_ROTATION_LEAD, KeyState};
 use passerelle_jose::testing::fake_vault::{FakeVault, TOKEN, VaultFault};
+use passerelle_protocol::env::Clock as _;
 use passerelle_protocol::ids::Secret;
 use passerelle_protocol::testing::env::{ManualClock, SeededEntropy};
 use passerelle_store::testing::fake_shared_store::FakeSharedStore;
@@ -189,6 +190,27 @@ async fn another_hub_rotates_when_the_claim_of_a_dead_one_ends() {
     // The dead one was only slow.
     assert_eq!(world.run(&mut [&mut dead], HOUR).await, []);
     assert_eq!(alive.rows().len(), 12);
+}
+
+/// Fault: a rotation takes so long that its claim expires, and another hub claims the next one.
+#[actix_web::test]
+async fn a_hub_whose_claim_has_expired_does_not_end_that_of_another_hub() {
+    let world = World::new();
+    let mut slow = world.hub(1, &world.keys(), HubKeyDevices::default());
+    let (clock, store) = (Arc::clone(&world.clock), Arc::clone(&world.store));
+    world.clock.advance(PERIOD);
+    assert_eq!(slow.step().await, Claimed);
+    world.clock.advance(OBJECTION_PERIOD);
+    slow.is_clock_wrong = Box::new(move || {
+        clock.advance(CLAIM_LIFETIME);
+        let claim = NewRecord::new(b"of another hub".to_vec(), clock.now() + CLAIM_LIFETIME);
+        let inserted = store.insert(claim_key(), claim, clock.now());
+        futures_util::FutureExt::now_or_never(inserted).unwrap().unwrap();
+        true
+    });
+    assert_eq!(slow.step().await, Failed);
+    let claim = world.store.load(&claim_key(), world.clock.now()).await.unwrap().unwrap();
+    assert_eq!(claim.value.as_ref(), b"of another hub");
 }
 
 /// Fault: a part of the key folder is not mounted, so that new keys can't be written.
