@@ -49,3 +49,18 @@ internal_hosts = ["register.example.org"]
         "{key}: {text}"
     );
 }
+
+#[test]
+fn a_certificate_that_the_environment_names_belongs_to_the_settings() {
+    let table = "[register.http]\nurl = \"https://register.example.org/v1/\"\n";
+    let folder = Folder::good()
+        .edit("passerelle.toml", "identity_source = \"provider\"\n", table)
+        .with("ca.crt", include_str!("../../../../tests/peers/recipes/ca.pem"))
+        .variable("PASSERELLE_REGISTER__HTTP__CA", "ca.crt");
+    let certificates = folder.loaded().certificates;
+    let settings = folder.path().join("passerelle.toml");
+    assert!(
+        certificates.len() == 1 && certificates[0].is_referenced_by(&settings),
+        "{certificates:?}"
+    );
+}

@@ -1,6 +1,6 @@
 //! Warns about the certificates of the configuration before they expire.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use passerelle_egress::certificate_expiry::{MIN_CERTIFICATE_DAYS, earliest_expiry};
@@ -13,6 +13,8 @@ use passerelle_settings::{CertificateLocation, Diagnostic, Environment, SourceFi
 #[derive(Clone, Debug)]
 pub struct CertificateExpiry {
     expires_at: Timestamp,
+    /// The file whose key, or the variable that overrides it, references the certificate.
+    file: PathBuf,
     warning: Diagnostic,
 }
 
@@ -23,9 +25,9 @@ impl CertificateExpiry {
         (self.expires_at < now + warned).then_some(&self.warning)
     }
 
-    /// Returns whether this file references the certificate.
+    /// Returns whether this file references the certificate, or a variable that overrides its key.
     pub fn is_referenced_by(&self, file: &Path) -> bool {
-        Path::new(&self.warning.file) == file
+        self.file == file
     }
 }
 
@@ -57,7 +59,8 @@ fn expiries_of_file(
         let until = format_rfc3339(expires_at);
         let message = format!("references a certificate whose validity ends at {until}");
         let fix = "replace it with a new one before it expires (docs/runbooks.md)";
-        Some(CertificateExpiry { expires_at, warning: source.diagnostic(&key, message, fix) })
+        let warning = source.diagnostic(&key, message, fix);
+        Some(CertificateExpiry { expires_at, file: source.path().to_owned(), warning })
     };
     source.certificates().into_iter().filter_map(expiry).collect()
 }
