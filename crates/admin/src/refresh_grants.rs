@@ -103,10 +103,12 @@ impl AdminApi {
         let search = LoginSearch { sub, reason };
         let (subject, reason) = record_search(self, &search, &by.operator.name)?;
         let revoked = self.refresh_tokens.end_by_subject(&subject, id.as_deref()).await?;
-        self.console.core.audit.record(|| {
-            let event = Event::new(EventKind::RefreshGrantsRevoked).subject(&subject);
-            event.operator(&by.operator.name).reason(&reason)
-        });
+        if revoked > 0 {
+            self.console.core.audit.record(|| {
+                let event = Event::new(EventKind::RefreshGrantsRevoked).subject(&subject);
+                event.operator(&by.operator.name).reason(&reason)
+            });
+        }
         Ok(RevokedGrants { revoked })
     }
 }
