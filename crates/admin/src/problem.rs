@@ -123,13 +123,6 @@ struct Appearance {
     usual_rate: Option<f64>,
 }
 
-/// A finding with its check.
-pub(crate) struct CheckedFinding {
-    pub check: &'static str,
-    pub state: CheckState,
-    pub finding: CheckFinding,
-}
-
 impl ProblemHistory {
     /// Creates a history without problems.
     pub(crate) fn new(env: &Env, trend: Arc<LoginTrend>) -> Self {
@@ -141,39 +134,45 @@ impl ProblemHistory {
         &self.trend
     }
 
-    /// Sorts the findings, and adds when each appeared.
-    pub(crate) fn to_problems(&self, mut findings: Vec<CheckedFinding>) -> Vec<Problem> {
-        findings.sort_by_key(|found| (cause_rank(found.check), Reverse(found.state)));
+    /// Returns what a check found, with the time at which it appeared.
+    pub(crate) fn to_problem(
+        &self,
+        check: &'static str,
+        state: CheckState,
+        finding: CheckFinding,
+    ) -> Problem {
         let now = self.env.now();
         let mut appearances = self.appearances.lock().unwrap_or_else(PoisonError::into_inner);
-        let problem = |found| {
-            let CheckedFinding { check, state, finding } = found;
-            let appearance =
-                appearances.entry((check, finding.kind().to_owned())).or_insert_with(|| {
-                    let usual_rate = self.trend.granted_per_minute(&finding.identity_providers);
-                    Appearance { since: now, last_seen: now, usual_rate }
-                });
-            appearance.last_seen = now;
-            let keeps_users_out = state == CheckState::NotReady
-                || finding.stops_logins
-                || !finding.identity_providers.is_empty();
-            let lost = appearance.usual_rate.filter(|_| keeps_users_out).and_then(|usual| {
-                let current = self
-                    .trend
-                    .granted_per_minute_since(&finding.identity_providers, appearance.since)?;
-                Some(usual - current).filter(|lost| *lost >= 0.1)
+        let appearance =
+            appearances.entry((check, finding.kind().to_owned())).or_insert_with(|| {
+                let usual_rate = self.trend.granted_per_minute(&finding.identity_providers);
+                Appearance { since: now, last_seen: now, usual_rate }
             });
-            Problem {
-                check: check.to_owned(),
-                state,
-                since: format_rfc3339(appearance.since),
-                lost_logins_per_minute: lost,
-                finding,
-            }
-        };
-        let problems = findings.into_iter().map(problem).collect();
+        appearance.last_seen = now;
+        let keeps_users_out = state == CheckState::NotReady
+            || finding.stops_logins
+            || !finding.identity_providers.is_empty();
+        let lost = appearance.usual_rate.filter(|_| keeps_users_out).and_then(|usual| {
+            let current = self
+                .trend
+                .granted_per_minute_since(&finding.identity_providers, appearance.since)?;
+            Some(usual - current).filter(|lost| *lost >= 0.1)
+        });
+        Problem {
+            check: check.to_owned(),
+            state,
+            since: format_rfc3339(appearance.since),
+            lost_logins_per_minute: lost,
+            finding,
+        }
+    }
+
+    /// Sorts the problems of a report, and forgets those that no report has had for a minute.
+    pub(crate) fn finish_report(&self, problems: &mut [Problem]) {
+        problems.sort_by_key(|problem| (cause_rank(&problem.check), Reverse(problem.state)));
+        let now = self.env.now();
+        let mut appearances = self.appearances.lock().unwrap_or_else(PoisonError::into_inner);
         appearances.retain(|_, seen| now.since(seen.last_seen) <= REAPPEARANCE_TIME);
-        problems
     }
 }
 
@@ -207,9 +206,12 @@ mod tests {
         (ProblemHistory::new(&env, Arc::clone(&trend)), clock, trend)
     }
 
-    fn degraded(check: &'static str, message: &str) -> CheckedFinding {
-        let finding = CheckFinding::new(message, "correct it").with_kind("kind");
-        CheckedFinding { check, state: CheckState::Degraded, finding }
+    fn finding(message: &str) -> CheckFinding {
+        CheckFinding::new(message, "correct it").with_kind("kind")
+    }
+
+    fn degraded(history: &ProblemHistory, check: &'static str, message: &str) -> Problem {
+        history.to_problem(check, CheckState::Degraded, finding(message))
     }
 
     #[test]
@@ -217,7 +219,8 @@ mod tests {
         let (history, ..) = history();
         let checks =
             ["process", "logins", "connectors", "wallet", "egress", "audit", "clock", "store"];
-        let problems = history.to_problems(checks.map(|check| degraded(check, "is wrong")).into());
+        let mut problems = checks.map(|check| degraded(&history, check, "is wrong"));
+        history.finish_report(&mut problems);
         let order: Vec<&str> = problems.iter().map(|problem| problem.check.as_str()).collect();
         assert_eq!(
             order,
@@ -228,22 +231,16 @@ mod tests {
     #[test]
     fn a_problem_keeps_its_time_while_it_lasts_and_when_it_is_back_within_a_minute() {
         let (history, clock, _) = history();
-        let since = |messages: &[&str]| {
-            let findings = messages.iter().map(|message| degraded("store", message)).collect();
-            history.to_problems(findings).first().map(|problem| problem.since.clone())
-        };
-        let start = since(&["90 of 100 logins are stored"]);
+        let since = |message: &str| degraded(&history, "store", message).since;
+        let start = since("90 of 100 logins are stored");
         clock.advance(Duration::from_secs(600));
-        assert_eq!(since(&["95 of 100 logins are stored"]), start, "only the number is another");
+        assert_eq!(since("95 of 100 logins are stored"), start, "only the number is another");
         clock.advance(Duration::from_secs(50));
-        assert_eq!(since(&[]), None);
-        assert_eq!(since(&["91 of 100 logins are stored"]), start);
+        history.finish_report(&mut []);
+        assert_eq!(since("91 of 100 logins are stored"), start);
         clock.advance(Duration::from_secs(61));
-        assert_eq!(since(&[]), None);
-        assert_eq!(
-            since(&["91 of 100 logins are stored"]).as_deref(),
-            Some("1970-01-01T00:11:51Z")
-        );
+        history.finish_report(&mut []);
+        assert_eq!(since("91 of 100 logins are stored"), "1970-01-01T00:11:51Z");
     }
 
     #[test]
@@ -261,23 +258,23 @@ mod tests {
             minute(12);
         }
         let lost = || {
-            let mut found = degraded("connectors", "a is down");
-            found.finding = found.finding.with_identity_providers(vec!["a".into()]);
-            history.to_problems(vec![found])[0].lost_logins_per_minute
+            let down = finding("a is down").with_identity_providers(vec!["a".into()]);
+            history.to_problem("connectors", CheckState::Degraded, down).lost_logins_per_minute
         };
         assert_eq!(lost(), None, "no minute has passed since");
         minute(2);
         assert_eq!(lost(), Some(10.0));
-        let harmless = history.to_problems(vec![degraded("audit", "is slow")]);
-        assert_eq!(harmless[0].lost_logins_per_minute, None, "it keeps no user out");
+        let harmless = degraded(&history, "audit", "is slow");
+        assert_eq!(harmless.lost_logins_per_minute, None, "it keeps no user out");
     }
 
     #[test]
     fn hundreds_of_invalid_files_do_not_hide_what_comes_after_them() {
         let (history, ..) = history();
-        let files = (0..300).map(|number| degraded("config", &format!("file {number} is invalid")));
-        let findings = files.chain([degraded("connectors", "a is down")]).collect();
-        let problems = history.to_problems(findings);
+        let files = (0..300)
+            .map(|number| degraded(&history, "config", &format!("file {number} is invalid")));
+        let down = degraded(&history, "connectors", "a is down");
+        let problems: Vec<Problem> = files.chain([down]).collect();
         let (shown, folded) = fold_problems(&problems);
         assert_eq!((shown.len(), folded.len()), (4, 297));
         assert_eq!(shown[3].check, "connectors");

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::login_trend::LoginTrend;
 pub use crate::problem::CheckState;
-use crate::problem::{CheckedFinding, Problem, ProblemHistory};
+use crate::problem::{Problem, ProblemHistory};
 use passerelle_protocol::env::Env;
 pub use passerelle_telemetry::CheckFinding;
 
@@ -114,23 +114,24 @@ impl Readiness {
 
     /// Runs every check.
     pub fn report(&self) -> ReadinessReport {
-        let found = |check, state, finding| CheckedFinding { check, state, finding };
+        let found = |check, state, finding| self.history.to_problem(check, state, finding);
         let draining = self.draining_finding();
-        let mut findings: Vec<CheckedFinding> = draining
+        let mut names: BTreeSet<&'static str> = draining.iter().map(|_| "draining").collect();
+        let mut problems: Vec<Problem> = draining
             .map(|finding| found("draining", CheckState::NotReady, finding))
             .into_iter()
             .collect();
         for (name, check) in &self.checks {
-            findings.extend(check().map(|finding| found(name, CheckState::NotReady, finding)));
+            problems.extend(check().map(|finding| found(name, CheckState::NotReady, finding)));
         }
         for (name, check) in &self.degradation_checks {
             let degraded = check().into_iter();
-            findings.extend(degraded.map(|finding| found(name, CheckState::Degraded, finding)));
+            problems.extend(degraded.map(|finding| found(name, CheckState::Degraded, finding)));
         }
-        let names = self.checks.iter().map(|(name, _)| *name);
-        let names = names.chain(self.degradation_checks.iter().map(|(name, _)| *name));
-        let names = names.chain(findings.iter().map(|found| found.check)).collect();
-        ReadinessReport { names, problems: self.history.to_problems(findings) }
+        names.extend(self.checks.iter().map(|(name, _)| *name));
+        names.extend(self.degradation_checks.iter().map(|(name, _)| *name));
+        self.history.finish_report(&mut problems);
+        ReadinessReport { names, problems }
     }
 
     /// Returns the logins of the last hour.
