@@ -60,9 +60,11 @@ pub(in crate::console) fn overview_page(
     })
 }
 
-/// Returns whether the identity provider is not as its file says. One that its file disables is.
+/// Returns whether something is wrong with the identity provider. It is not wrong that its file
+/// disables it.
 fn needs_attention(row: &ConnectorRow) -> bool {
     row.invalid_file.is_some()
+        || row.is_slow()
         || !matches!(row.state, ConnectorState::Available | ConnectorState::Disabled)
 }
 
@@ -172,6 +174,35 @@ impl TrendChart {
             granted: sum(|minute| minute.granted),
             unsuccessful: sum(|minute| minute.unsuccessful),
             highest,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_identity_provider_needs_attention_if_its_state_its_file_or_its_speed_is_wrong() {
+        for (state, median_seconds, invalid_file, expected) in [
+            ("available", 0.1, None, false),
+            ("available", 5.0, None, true),
+            ("available", 0.1, Some("line 3"), true),
+            ("blocked", 0.1, None, true),
+            ("degraded", 0.1, None, true),
+            ("disabled", 5.0, None, false),
+        ] {
+            let row = json!({
+                "id": "amandier", "name": {}, "state": state, "blocks": [],
+                "lowest": "eidas1", "highest": "eidas1", "invalid_file": invalid_file,
+                "health": {
+                    "circuit": "closed", "failure_ratio": 0.0, "median_seconds": median_seconds,
+                },
+            });
+            let row: ConnectorRow = serde_json::from_value(row).unwrap();
+            assert_eq!(needs_attention(&row), expected, "{row:?}");
         }
     }
 }

@@ -48,13 +48,15 @@ impl PageContext {
         Some(row.health.as_ref()?.unreachable.as_ref()?.since.as_str())
     }
 
-    /// Returns what is wrong with the file, why calls failed in the last minute, and the clock skew.
+    /// Returns what is wrong with the file, whether it is slow, why calls of the last minute failed,
+    /// and the clock skew.
     pub(super) fn findings(&self, row: &ConnectorRow) -> String {
         let invalid = row.invalid_file.iter();
         let mut findings: Vec<String> = invalid
             .map(|problem| format!("the last valid version of its file is in use: {problem}"))
             .collect();
         let Some(health) = &row.health else { return findings.concat() };
+        findings.extend(row.is_slow().then(|| "half of its calls take more than 3 s".to_owned()));
         let unreachable = health.unreachable.as_ref();
         let others = health
             .reasons
