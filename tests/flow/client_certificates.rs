@@ -330,3 +330,14 @@ async fn discovery_lists_the_methods_and_the_addresses_of_certificates() {
         assert!(!plain.contains(member), "{member}");
     }
 }
+
+#[actix_web::test]
+async fn the_console_shows_when_the_certificates_of_a_service_provider_expire() {
+    let (hub, certificates) = hub().await;
+    let view = hub.admin_json("/admin/service-providers?client_id=kiosk").await;
+    let dates = view["dates"].as_array().unwrap();
+    let until = passerelle_egress::certificate_expiry::expiry(&certificates.kiosk).unwrap();
+    let until = passerelle_federation::validity::format_rfc3339(until);
+    assert_eq!((dates.len(), &dates[0]["at"]), (1, &json!(until)), "{dates:?}");
+    assert!(dates[0]["name"].as_str().unwrap().starts_with("client certificate "), "{dates:?}");
+}

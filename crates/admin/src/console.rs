@@ -51,6 +51,7 @@ use passerelle_federation::blocks::Block;
 use passerelle_federation::validity::format_rfc3339;
 use passerelle_federation::{Federation, ServiceProvider};
 use passerelle_grants::HubCore;
+use passerelle_grants::client_keys::KeyDirectory;
 use passerelle_hub::Connectors;
 use passerelle_hub::registry::ConnectorRow;
 use passerelle_protocol::catalogue::ErrorCode;
@@ -77,6 +78,8 @@ pub struct AdminConsole {
     /// Lifetime of a login: an older one that did not end is shown as expired.
     pub login_lifetime: Duration,
     pub connectors: Connectors,
+    /// The public keys of service providers.
+    pub client_keys: Arc<KeyDirectory>,
     pub readiness: Arc<Readiness>,
     pub store_usage: StoreUsageSource,
     pub live_logins: LiveLoginsSource,

@@ -22,7 +22,7 @@ use passerelle_jose::ClientKeys;
 use passerelle_jose::client_keys::ClientKeysError;
 use passerelle_jose::encrypt::EncryptionKey;
 use passerelle_protocol::alg::EncryptionAlg;
-use passerelle_protocol::env::Env;
+use passerelle_protocol::env::{Env, Timestamp};
 use passerelle_protocol::ids::ClientId;
 use passerelle_telemetry::Metrics;
 
@@ -154,6 +154,12 @@ impl KeyDirectory {
             KeySource::Inline(keys) => Some(Arc::clone(keys)),
             KeySource::Uri(address) => self.published_set(client_id, address)?.cached.latest(),
         }
+    }
+
+    /// Returns when the keys of a `jwks_uri` were last fetched; `None` for any other source.
+    pub fn fetched_at(&self, client_id: &ClientId, source: &KeySource) -> Option<Timestamp> {
+        let KeySource::Uri(address) = source else { return None };
+        self.published_set(client_id, address)?.cached.fetched_at()
     }
 
     /// Returns the client's best key to encrypt with; `None` if no key for `alg` is known.

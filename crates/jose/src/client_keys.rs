@@ -3,15 +3,18 @@
 //!
 //! Responsible for which key sets are acceptable. Does not know where they come from.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use openssl::x509::X509;
 use serde_json::Value;
 
 use super::encrypt::EncryptionKeys;
 use super::verify::{MAX_KEYS_PER_SET, PRIVATE_JWK_MEMBERS, VerificationKeys};
+use passerelle_egress::certificate_expiry::expiry;
 use passerelle_protocol::digest;
+use passerelle_protocol::env::Timestamp;
 use passerelle_protocol::json;
 
 /// A parsed key set. A key without `use` serves both purposes.
@@ -23,8 +26,8 @@ pub struct ClientKeys {
     /// Encrypt ID tokens and userinfo on the high platform.
     pub encryption: EncryptionKeys,
     /// Thumbprints of its client certificates, the first of each `x5c`
-    /// (`self_signed_tls_client_auth`, RFC 8705 §2.2.2).
-    pub certificates: BTreeSet<String>,
+    /// (`self_signed_tls_client_auth`, RFC 8705 §2.2.2), with their expiry, if it can be read.
+    pub certificates: BTreeMap<String, Option<Timestamp>>,
 }
 
 /// Why a whole key set is rejected. Contains nothing of it.
@@ -68,8 +71,7 @@ impl ClientKeys {
         let verification =
             VerificationKeys::from_client_jwks(bytes).map_err(|_| ClientKeysError::Malformed)?;
         let encryption = EncryptionKeys::from_jwks(jwks);
-        let certificates: BTreeSet<String> =
-            jwks.iter().filter_map(certificate_thumbprint).collect();
+        let certificates: BTreeMap<_, _> = jwks.iter().filter_map(read_certificate).collect();
         if verification.is_empty() && encryption.is_empty() && certificates.is_empty() {
             return Err(ClientKeysError::Empty);
         }
@@ -77,10 +79,12 @@ impl ClientKeys {
     }
 }
 
-/// Returns the thumbprint of the first certificate of `x5c`: base64, not base64url (RFC 7517 §4.7).
-fn certificate_thumbprint(jwk: &Value) -> Option<String> {
+/// Returns the thumbprint and the expiry of the first certificate of `x5c`: base64, not base64url
+/// (RFC 7517 §4.7).
+fn read_certificate(jwk: &Value) -> Option<(String, Option<Timestamp>)> {
     let der = STANDARD.decode(jwk.get("x5c")?.get(0)?.as_str()?).ok()?;
-    Some(digest::base64url(&digest::sha256(&der)))
+    let expires_at = X509::from_der(&der).ok().and_then(|certificate| expiry(&certificate));
+    Some((digest::base64url(&digest::sha256(&der)), expires_at))
 }
 
 #[cfg(test)]

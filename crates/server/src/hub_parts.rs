@@ -374,6 +374,7 @@ impl HubParts<'_> {
             login_lifetime: settings.lifetimes.login(settings.platform),
             connectors: hub.connectors.clone(),
             readiness: Arc::clone(readiness),
+            client_keys: Arc::clone(&self.client_keys),
             store_usage: Box::new(move || readiness::store_usage_rows(store.as_ref(), &capacities)),
             live_logins: metrics_sampler::live_login_reader(live_logins, Arc::clone(&self.core)),
             extension_tables: self.extension_tables(),

@@ -4,7 +4,9 @@ use serde::Serialize;
 
 use super::failure_views::FailureOverview;
 use super::views::{NamedParty, ServiceProviderRow};
+use passerelle_federation::validity::format_rfc3339;
 use passerelle_hub::registry::{BlockRow, ConnectorRow};
+use passerelle_protocol::env::Timestamp;
 
 /// A setting in effect, for operators.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
@@ -19,6 +21,13 @@ pub(super) struct DatedItem {
     pub name: String,
     /// RFC 3339.
     pub at: String,
+}
+
+impl DatedItem {
+    /// Creates the item of a moment.
+    pub(super) fn new(name: impl Into<String>, at: Timestamp) -> Self {
+        Self { name: name.into(), at: format_rfc3339(at) }
+    }
 }
 
 /// Response body of `GET /admin/identity-providers/{id}`.
@@ -44,7 +53,7 @@ pub(super) struct ServiceProviderView {
     /// Blocks of identity providers for this service provider alone, or for some.
     pub blocks: Vec<BlockRow>,
     pub settings: Vec<SettingRow>,
-    /// Expiry of its last secret.
+    /// Expiries of its last secret and its client certificates, and when its keys were fetched.
     pub dates: Vec<DatedItem>,
 }
 

@@ -22,7 +22,6 @@ use crate::responses::{AdminError, ok_response};
 use passerelle_audit::recent::failures::FailureFilter;
 use passerelle_federation::client_keys::KeySource;
 use passerelle_federation::dated_secret::DatedSecret;
-use passerelle_federation::validity::format_rfc3339;
 use passerelle_federation::{ClientAuthentication, ConnectorProfile, ServiceProvider};
 use passerelle_hub::registry::{BlockRow, ConnectorRow};
 use passerelle_protocol::catalogue::ErrorCode;
@@ -134,11 +133,9 @@ impl AdminConsole {
         let metadata = Arc::clone(self.core.federation.load().connector(id)?);
         let filter = FailureFilter { identity_provider: Some(id.clone()), ..Default::default() };
         let dates = self.connectors.dates(id);
-        let item = |(name, at): (&str, _)| DatedItem {
-            name: name.replace('_', " "),
-            at: format_rfc3339(at),
-        };
-        let fetched = dates.keys_fetched_at.map(|at| item(("keys fetched", at)));
+        let expiries = dates.expiries.into_iter();
+        let expiries = expiries.map(|(name, at)| DatedItem::new(name.replace('_', " "), at));
+        let fetched = dates.keys_fetched_at.map(|at| DatedItem::new("keys fetched", at));
         Some(IdentityProviderView {
             granted_per_minute: self
                 .readiness
@@ -146,7 +143,7 @@ impl AdminConsole {
                 .granted_per_minute(std::slice::from_ref(id)),
             failures: self.find_failures(&filter).await,
             settings: connector_settings(&metadata),
-            dates: dates.expiries.into_iter().map(item).chain(fetched).collect(),
+            dates: expiries.chain(fetched).collect(),
             identity_provider,
         })
     }
@@ -175,18 +172,30 @@ impl AdminConsole {
             block.service_providers.as_ref().is_some_and(|ids| ids.contains(client_id))
         };
         let connectors = self.connectors.overview();
-        let expiry = DatedSecret::last_expiry(service.authentication.secrets());
         Some(ServiceProviderView {
             service_provider: row,
             failures: self.find_failures(&filter).await,
             unavailable: connectors.iter().filter_map(unavailable).collect(),
             blocks: connectors.into_iter().flat_map(|row| row.blocks).filter(concerns).collect(),
             settings: service_settings(service),
-            dates: expiry
-                .map(|at| DatedItem { name: "last secret".to_owned(), at: format_rfc3339(at) })
-                .into_iter()
-                .collect(),
+            dates: self.service_dates(service),
         })
+    }
+
+    /// Returns when the secrets and the client certificates of a service provider expire, and when
+    /// its keys were fetched.
+    fn service_dates(&self, service: &ServiceProvider) -> Vec<DatedItem> {
+        let secret = DatedSecret::last_expiry(service.authentication.secrets());
+        let client_id = &service.registration.client_id;
+        let keys = self.client_keys.keys(client_id, &service.keys);
+        let certificates = keys.iter().flat_map(|keys| &keys.certificates);
+        let certificates = certificates.filter_map(|(thumbprint, expires_at)| {
+            Some(DatedItem::new(format!("client certificate {thumbprint}"), (*expires_at)?))
+        });
+        let fetched = self.client_keys.fetched_at(client_id, &service.keys);
+        let secret = secret.map(|at| DatedItem::new("last secret", at));
+        let fetched = fetched.map(|at| DatedItem::new("keys fetched", at));
+        secret.into_iter().chain(certificates).chain(fetched).collect()
     }
 }
 

@@ -66,13 +66,13 @@ impl ClientAuthenticator {
         let keys = self.client_keys.keys(client_id, &client.keys);
         let keys = keys.ok_or(ClientAuthError::CertificateOther)?;
         let thumbprint = certificate.thumbprint();
-        if keys.certificates.contains(&thumbprint) {
+        if keys.certificates.contains_key(&thumbprint) {
             return Ok(());
         }
         // The client may have changed its certificate since the keys were fetched.
         let newer =
             self.client_keys.refetch_keys(client_id, &client.keys, &keys, &self.core.env).await;
-        if newer.certificates.contains(&thumbprint) {
+        if newer.certificates.contains_key(&thumbprint) {
             return Ok(());
         }
         Err(ClientAuthError::CertificateOther)
