@@ -1,8 +1,9 @@
 //! The admin console: one login by the support id on the user's screen, and who has no access.
 
 mod access;
+mod blocks;
 mod failures;
-mod operators;
+pub(crate) mod operators;
 mod start;
 
 use std::time::Duration;

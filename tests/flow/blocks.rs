@@ -268,7 +268,7 @@ async fn an_invalid_block_changes_nothing_and_each_reason_has_its_error() {
         block[key] = value;
         block.to_string()
     };
-    let long = "x".repeat(16 * 1024);
+    let long = "x".repeat(256 * 1024);
     for (what, body, status, code, message) in [
         ("no JSON", "{".to_owned(), 400, "Y500092", "one JSON object"),
         ("a list", "[]".to_owned(), 400, "Y500092", "one JSON object"),
@@ -293,7 +293,7 @@ async fn an_invalid_block_changes_nothing_and_each_reason_has_its_error() {
             "Y500092",
             "missing field `reason`",
         ),
-        ("too large", with("reason", json!(long)), 413, "Y000413", "16384"),
+        ("too large", with("reason", json!(long)), 413, "Y000413", "262144"),
         (
             "unknown connector",
             with("connector", json!("unknown")),

@@ -14,7 +14,7 @@ use actix_web::{HttpRequest, HttpResponse};
 use super::actions::ACTIONS_PATH;
 use super::operators::AdminRequester;
 use super::responses::{AdminError, error_response};
-use super::{AdminApi, BODY_TIMEOUT, MAX_BODY_BYTES};
+use super::{AdminApi, BODY_TIMEOUT};
 use crate::console::{pages, session};
 use passerelle_audit::{Event, EventKind};
 use passerelle_protocol::catalogue::ErrorCode;
@@ -23,6 +23,8 @@ use passerelle_web::{csrf, responses};
 /// Path to which the sign-in form sends the token.
 const SIGN_IN_PATH: &str = "/admin/sign-in";
 const SIGN_OUT_PATH: &str = "/admin/sign-out";
+/// Bytes of the sign-in form, which anyone may send.
+const MAX_SIGN_IN_BYTES: usize = 16 * 1024;
 const REPEATED_COOKIE_FIX: &str = "The browser sent the cookie of this console twice, and the hub can't know which one it has set. \
     Use a private window, or remove the cookies of this host. If it happens again, look for the server of this host or \
     domain that sets the cookie: it may be an attack.";
@@ -113,7 +115,8 @@ pub(super) async fn sign_in(
     let Some(sessions) = &admin.sessions else {
         return error_response(ErrorCode::AdminOff, Vec::new(), None);
     };
-    let body = tokio::time::timeout(BODY_TIMEOUT, payload.to_bytes_limited(MAX_BODY_BYTES)).await;
+    let body =
+        tokio::time::timeout(BODY_TIMEOUT, payload.to_bytes_limited(MAX_SIGN_IN_BYTES)).await;
     let Ok(Ok(Ok(body))) = body else {
         return error_response(ErrorCode::BadRequest, Vec::new(), None);
     };

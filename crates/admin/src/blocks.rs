@@ -44,7 +44,7 @@ pub(super) const ACTS: &[ConsoleAct] = &[
                 let new = block_of_form(act)?;
                 let reason = Some(new.reason.as_str());
                 let change = act.admin.set_block(act.request, act.by, &new, reason).await?;
-                Ok(describe_change("The block is in force from its beginning", &change))
+                Ok(describe_change(act, "The block is in force from its beginning", &change))
             })
         },
     },
@@ -56,7 +56,7 @@ pub(super) const ACTS: &[ConsoleAct] = &[
                 let reason = Some(act.form.reason()?);
                 let id = act.form.field("id").unwrap_or_default();
                 let change = act.admin.lift_block(act.request, act.by, id, reason).await?;
-                Ok(describe_change("The block is lifted", &change))
+                Ok(describe_change(act, "The block is lifted", &change))
             })
         },
     },
@@ -131,12 +131,18 @@ fn describe_end(until: Option<String>) -> String {
     until.unwrap_or_else(|| "when it is lifted".to_owned())
 }
 
-fn describe_change(what: &str, change: &BlockChange) -> ActOutcome {
+fn describe_change(act: &ActRequest<'_>, what: &str, change: &BlockChange) -> ActOutcome {
     let id = &change.block.connector;
     let warning = change.warning.as_ref().map(|warning| format!(" Warning: {warning}"));
     ActOutcome {
         message: format!("{what}: {id}.{}", warning.unwrap_or_default()),
-        see: Some((format!("/admin/identity-providers/{id}"), id.to_string())),
+        // The connector of a block may have no file any more.
+        see: act
+            .admin
+            .console
+            .connectors
+            .display_name(id)
+            .map(|_| (format!("/admin/identity-providers/{id}"), id.to_string())),
     }
 }
 

@@ -71,8 +71,9 @@ use passerelle_hub::registry::{BlockRow, ConnectorRow};
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_web::hub::Hub;
 
-/// Bytes of a request body.
-const MAX_BODY_BYTES: usize = 16 * 1024;
+/// Bytes of a request body of an operator: a block may name thousands of service providers, and has a
+/// message in every language.
+const MAX_BODY_BYTES: usize = 256 * 1024;
 /// Time for the whole request body to arrive.
 const BODY_TIMEOUT: Duration = Duration::from_secs(5);
 /// Wrong tokens per minute before the response is 429. The right token is always accepted, so that

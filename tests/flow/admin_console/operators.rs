@@ -7,17 +7,17 @@ use url::form_urlencoded::Serializer;
 use super::*;
 use crate::hub::Answer;
 
-const ALICE: &str = "the-token-of-alice-of-more-than-32-characters";
-const VERA: &str = "the-token-of-vera-of-more-than-32-characters-too";
+pub(crate) const ALICE: &str = "the-token-of-alice-of-more-than-32-characters";
+pub(crate) const VERA: &str = "the-token-of-vera-of-more-than-32-characters-too";
 const PEER: &str = "the-token-of-the-hubs-of-more-than-32-characters";
 
 /// A hub with an operator, a viewer, a token for other hubs, and an audit log in a file.
-async fn staffed() -> TestHub {
+pub(crate) async fn staffed() -> TestHub {
     staffed_with("").await
 }
 
 /// The same with more settings.
-async fn staffed_with(more: &str) -> TestHub {
+pub(crate) async fn staffed_with(more: &str) -> TestHub {
     TestHub::edited(|folder| {
         with_staff(folder);
         let path = folder.join("passerelle.toml");
@@ -41,35 +41,35 @@ fn with_staff(folder: &std::path::Path) {
     std::fs::write(&path, settings).unwrap();
 }
 
-async fn send_as(hub: &TestHub, token: &str, request: TestRequest) -> Answer {
+pub(crate) async fn send_as(hub: &TestHub, token: &str, request: TestRequest) -> Answer {
     hub.send_private(request.insert_header(("authorization", format!("Bearer {token}")))).await
 }
 
 /// The lines of one event.
-fn recorded(hub: &TestHub, event: &str) -> Vec<Value> {
+pub(crate) fn recorded(hub: &TestHub, event: &str) -> Vec<Value> {
     hub.flush_audit();
     let text = std::fs::read_to_string(hub.folder().join("audit/audit.jsonl")).unwrap();
     let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     lines.filter(|line| line["event"] == event).collect()
 }
 
-async fn sign_in_cookie(hub: &TestHub, token: &str) -> String {
+pub(crate) async fn sign_in_cookie(hub: &TestHub, token: &str) -> String {
     let answer = hub.sign_in(token, "/admin/", "same-origin").await;
     answer.header("set-cookie").split(';').next().unwrap().to_owned()
 }
 
 /// Returns the token of the forms on the overview.
-async fn form_token(hub: &TestHub, cookie: &str) -> String {
+pub(crate) async fn form_token(hub: &TestHub, cookie: &str) -> String {
     form_token_of(&hub.console_page("/admin/", cookie).await.body)
 }
 
 /// Returns the token of the forms on a page.
-fn form_token_of(page: &str) -> String {
+pub(crate) fn form_token_of(page: &str) -> String {
     let (_, rest) = page.split_once("name=\"form_token\" value=\"").unwrap_or_default();
     rest.split('"').next().unwrap().to_owned()
 }
 
-async fn submit(
+pub(crate) async fn submit(
     hub: &TestHub,
     action: &str,
     (cookie, site): (&str, &str),
@@ -87,7 +87,7 @@ async fn submit(
     hub.send_private(request.set_payload(body)).await
 }
 
-async fn blocks(hub: &TestHub) -> usize {
+pub(crate) async fn blocks(hub: &TestHub) -> usize {
     let list: Value = hub.get_json("/admin/blocks").await;
     list["blocks"].as_array().unwrap().len()
 }
@@ -120,7 +120,10 @@ const ACT_EVENTS: &[&str] = &[
 ];
 
 /// The fields of a form that its operator has confirmed.
-fn confirmed<'a>(token: &'a str, fields: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
+pub(crate) fn confirmed<'a>(
+    token: &'a str,
+    fields: &[(&'a str, &'a str)],
+) -> Vec<(&'a str, &'a str)> {
     let added = [("form_token", token), ("confirmed", "yes")];
     added.iter().chain(fields).copied().collect()
 }
@@ -170,66 +173,6 @@ async fn a_viewer_who_tries_to_change_the_hub_is_refused_and_named() {
             .status
             == 200
     );
-}
-
-#[actix_web::test]
-async fn an_operator_blocks_and_unblocks_from_a_page_with_a_reason_and_an_end_after_a_confirmation()
-{
-    let hub = staffed().await;
-    let cookie = sign_in_cookie(&hub, ALICE).await;
-    let token = form_token(&hub, &cookie).await;
-    let mine = (cookie.as_str(), "same-origin");
-    let fields = [
-        ("form_token", token.as_str()),
-        ("connector", "amandier"),
-        ("reason", "keys leaked, case 4711"),
-        ("from", "2001-01-01T00:00"),
-        ("until", "2999-01-01T00:00"),
-        ("service_providers", "bakery\r\n\r\nlibrary "),
-        ("message.en", "Back on <b>Monday</b>."),
-        ("message.fr", ""),
-    ];
-    let asked = submit(&hub, "block", mine, &fields).await;
-    assert_eq!(asked.status, 200, "{}", asked.body);
-    for named in ["Block this identity provider?", "bakery, library", "2999-01-01T00:00:00Z"] {
-        assert!(asked.body.contains(named), "{named}: {}", asked.body);
-    }
-    assert!(!asked.body.contains("<b>Monday"), "{}", asked.body);
-    assert_eq!(blocks(&hub).await, 0, "nothing happens before the confirmation");
-    let fields: Vec<_> = fields.into_iter().chain([("confirmed", "yes")]).collect();
-    let answer = submit(&hub, "block", mine, &fields).await;
-    assert_eq!(answer.status, 200, "{}", answer.body);
-    assert!(answer.body.contains("/admin/identity-providers/amandier"), "{}", answer.body);
-    let list: Value = hub.get_json("/admin/blocks").await;
-    let block = &list["blocks"][0];
-    assert_eq!(
-        (block["until"].as_str(), block["in_force"].as_bool()),
-        (Some("2999-01-01T00:00:00Z"), Some(true))
-    );
-    assert_eq!(block["service_providers"], serde_json::json!(["bakery", "library"]));
-    assert_eq!(block["message"], serde_json::json!({ "en": "Back on <b>Monday</b>." }));
-    assert_eq!(block["from"], "2001-01-01T00:00:00Z");
-    let services: Vec<Value> =
-        recorded(&hub, "block_set").iter().map(|line| line["sp"].clone()).collect();
-    assert_eq!(services, ["bakery", "library"]);
-    let page = hub.console_page("/admin/", &cookie).await;
-    assert!(page.body.contains("keys leaked, case 4711") && page.body.contains("alice (operator)"));
-    // Neither change goes without a reason.
-    let id = block["id"].as_str().unwrap();
-    let bare = confirmed(&token, &[("id", id), ("reason", "  ")]);
-    assert_eq!(submit(&hub, "unblock", mine, &bare).await.status, 400);
-    assert_eq!(blocks(&hub).await, 1);
-    let fields = confirmed(&token, &[("id", id), ("reason", "keys replaced")]);
-    assert_eq!(submit(&hub, "unblock", mine, &fields).await.status, 200);
-    assert_eq!(blocks(&hub).await, 0);
-    let operator_and_reason = |event: &str| {
-        let lines = recorded(&hub, event);
-        let line = lines.first().unwrap();
-        ["operator", "reason"].map(|field| line[field].as_str().unwrap_or_default().to_owned())
-    };
-    assert_eq!(operator_and_reason("block_set"), ["alice", "keys leaked, case 4711"]);
-    assert_eq!(operator_and_reason("block_lifted"), ["alice", "keys replaced"]);
-    assert_eq!(recorded(&hub, "operator_signed_in")[0]["operator"], "alice");
 }
 
 #[actix_web::test]
@@ -365,8 +308,6 @@ async fn a_login_that_the_memory_has_forgotten_is_found_in_the_audit_log() {
 #[actix_web::test]
 async fn a_peer_with_a_wrong_or_an_operators_token_gets_no_data() {
     let hub = staffed().await;
-    assert_eq!(recorded(&hub, "session_ended_by_operator")[0]["operator"], "alice");
-    assert!(recorded(&hub, "refresh_grants_revoked").is_empty(), "none was revoked");
     hub.browser().authorize(&Authorize::by("bakery")).await;
     let support_id = hub.last_support_id();
     let path = format!("/admin/peer/logins/{support_id}");
@@ -424,6 +365,8 @@ async fn an_operator_ends_a_persons_sessions_and_refresh_tokens_from_a_page_afte
             (&Value::from("alice"), &Value::from(person[1].1))
         );
     }
+    assert_eq!(recorded(&hub, "session_ended_by_operator")[0]["operator"], "alice");
+    assert!(recorded(&hub, "refresh_grants_revoked").is_empty(), "none was revoked");
     // A viewer may list them, with a reason.
     let cookie = sign_in_cookie(&hub, VERA).await;
     let token = form_token(&hub, &cookie).await;
