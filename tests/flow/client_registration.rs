@@ -1,6 +1,7 @@
 //! Dynamic client registration over HTTP (RFC 7591, RFC 7592; `docs/client-registration.md`).
 
 mod attacks;
+mod console;
 mod operator_attacks;
 mod operators;
 mod profile;

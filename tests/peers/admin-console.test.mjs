@@ -33,7 +33,7 @@ before(async () => {
     port, privatePort,
     sps: [{ id: 'alpha', secret: 'x'.repeat(40), redirectUris: [redirectUri] }],
     connectors: { nowhere: oidcConnector('http://localhost:9'), trial: persona },
-    settings: 'sandbox = true\n',
+    settings: 'sandbox = true\nclient_registration = { open = "approval" }\n',
     files: { 'notices.toml': NOTICES },
   });
   token = readFileSync(path.join(hub.folder, 'admin.token'), 'utf8');
@@ -236,6 +236,33 @@ for (const [size, viewport] of Object.entries(SIZES)) {
     await page.getByText('loads itself again every 10 seconds').waitFor();
     await page.getByRole('link', { name: 'Stop that' }).click();
     await page.getByRole('link', { name: 'Refresh every 10 seconds' }).waitFor();
+    await page.context().close();
+  });
+}
+
+for (const [size, viewport] of Object.entries(SIZES)) {
+  test(`an operator approves and removes a registration from the page, without script: ${size}`, { skip: size === 'wide' && skipUnlessAll }, async () => {
+    const metadata = { client_name: `Corner shop, ${size}`, redirect_uris: [`https://${size}.shop.example/callback`], contacts: ['shop@example.org'] };
+    const registered = await fetch(`${hub.issuer}/register`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(metadata) });
+    const { client_id: id } = await registered.json();
+    const page = await visit({ viewport });
+    const decide = async (summary, button, name) => {
+      await page.getByText(`${summary} ${id}`).click();
+      await page.getByLabel(`Reason for the decision on ${id}`).fill('ticket 4711');
+      await checkPage(page, `${name}-form-${size}`);
+      await page.getByRole('button', { name: button, exact: true }).click();
+      await page.getByRole('heading', { name: 'this registration?' }).waitFor();
+      await page.getByText(metadata.redirect_uris[0]).waitFor();
+      await checkPage(page, `${name}-confirm-${size}`);
+      await page.getByRole('button', { name: button, exact: true }).click();
+      await page.getByRole('heading', { name: 'Done' }).waitFor();
+      await checkPage(page, `${name}-done-${size}`);
+    };
+    // The hub reads the registrations of the store every two seconds.
+    for (await signIn(page, `${hub.privateBase}/admin/`); !(await page.getByText(`Approve or refuse ${id}`).count());) await page.reload();
+    await decide('Approve or refuse', 'Approve it', 'approve');
+    await page.getByRole('link', { name: id }).click();
+    await decide('Remove the registration of', 'Remove it', 'remove');
     await page.context().close();
   });
 }

@@ -42,10 +42,16 @@ pub(super) fn configure_actions(config: &mut web::ServiceConfig) {
         .service(web::resource("/actions/{action}").post(perform_action));
 }
 
-/// Returns the act of this name.
-fn find_act(name: &str) -> Option<ConsoleAct> {
-    let acts = [blocks::ACTS, sessions::ACTS, refresh_grants::ACTS, probes::ACTS, operations::ACTS];
-    acts.concat().into_iter().find(|act| act.name == name)
+/// The forms of every hub.
+const ACTS: &[&[ConsoleAct]] =
+    &[blocks::ACTS, sessions::ACTS, refresh_grants::ACTS, probes::ACTS, operations::ACTS];
+
+impl AdminApi {
+    /// Returns the act of this name. That of an optional crate can't replace one of every hub.
+    fn find_act(&self, name: &str) -> Option<&'static ConsoleAct> {
+        let acts = ACTS.iter().chain(&self.extensions.acts).copied();
+        acts.flatten().find(|act| act.name == name)
+    }
 }
 
 async fn perform_action(
@@ -57,7 +63,7 @@ async fn perform_action(
     let console = &admin.console;
     let done = async {
         let form = read_form(&request, &by, payload).await?;
-        let act = find_act(request.match_info().query("action"));
+        let act = admin.find_act(request.match_info().query("action"));
         let act = act.ok_or(ErrorCode::NotFound)?;
         let act_request = ActRequest { admin: &admin, request: &request, by: &by, form: &form };
         if let Some(confirm) = act.confirm.filter(|_| form.field(CONFIRMED).is_none()) {

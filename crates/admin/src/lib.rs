@@ -18,7 +18,7 @@ mod access;
 mod actions;
 pub mod blocks;
 pub mod console;
-mod console_act;
+pub mod console_act;
 pub mod login_trend;
 mod logins;
 mod operations;
@@ -62,6 +62,7 @@ pub use sessions::EndedSessions;
 
 use crate::console::AdminConsole;
 use crate::console::session::AdminSessions;
+use crate::console_act::ConsoleAct;
 use crate::settings::OperatorRole;
 use passerelle_audit::{Event, EventKind};
 use passerelle_grants::RefreshTokens;
@@ -119,6 +120,7 @@ pub struct AdminEndpoint {
 #[derive(Default)]
 pub struct AdminExtensions {
     pub endpoints: Vec<&'static [AdminEndpoint]>,
+    pub acts: Vec<&'static [ConsoleAct]>,
     pub states: Vec<Arc<dyn Any + Send + Sync>>,
 }
 

@@ -49,7 +49,7 @@ pub(crate) struct RegistrationChange {
     pub changed: bool,
 }
 
-fn find_registrations(admin: &AdminApi) -> Result<&ClientRegistrations, AdminError> {
+pub(crate) fn find_registrations(admin: &AdminApi) -> Result<&ClientRegistrations, AdminError> {
     let fix = "client registration is off; add the table client_registration to passerelle.toml and restart the hub";
     admin.extension().ok_or_else(|| AdminError::new(ErrorCode::NotFound, fix))
 }
@@ -107,10 +107,23 @@ async fn approve_registration(
     payload: web::Payload,
 ) -> Result<HttpResponse, AdminError> {
     let approval: RegistrationApproval = parse_body(payload).await?;
+    approve(&admin, &by, &client_id, &approval).await?;
+    Ok(ok_response(&RegistrationChange { changed: true }))
+}
+
+/// Lets a registered service provider sign users in.
+///
+/// # Errors
+/// `ReasonMissing`, or that of [`ClientRegistrations::approve`].
+pub(crate) async fn approve(
+    admin: &AdminApi,
+    by: &AdminRequester,
+    client_id: &str,
+    approval: &RegistrationApproval,
+) -> Result<(), AdminError> {
     let reason = validate_reason(&approval.reason).ok_or(ErrorCode::ReasonMissing)?;
     let decision = OperatorDecision { operator: &by.operator.name, reason };
-    find_registrations(&admin)?.approve(&client_id, &approval.fingerprint, decision).await?;
-    Ok(ok_response(&RegistrationChange { changed: true }))
+    Ok(find_registrations(admin)?.approve(client_id, &approval.fingerprint, decision).await?)
 }
 
 async fn remove_registration(
@@ -120,10 +133,23 @@ async fn remove_registration(
     payload: web::Payload,
 ) -> Result<HttpResponse, AdminError> {
     let removal: RegistrationRemoval = parse_body(payload).await?;
+    remove(&admin, &by, &client_id, &removal).await?;
+    Ok(ok_response(&RegistrationChange { changed: true }))
+}
+
+/// Refuses a registration that waits, or revokes one in use.
+///
+/// # Errors
+/// `ReasonMissing`, or that of [`ClientRegistrations::remove`].
+pub(crate) async fn remove(
+    admin: &AdminApi,
+    by: &AdminRequester,
+    client_id: &str,
+    removal: &RegistrationRemoval,
+) -> Result<(), AdminError> {
     let reason = validate_reason(&removal.reason).ok_or(ErrorCode::ReasonMissing)?;
     let decision = OperatorDecision { operator: &by.operator.name, reason };
-    find_registrations(&admin)?.remove(&client_id, decision).await?;
-    Ok(ok_response(&RegistrationChange { changed: true }))
+    Ok(find_registrations(admin)?.remove(client_id, decision).await?)
 }
 
 async fn create_initial_token(

@@ -12,8 +12,8 @@ use super::mirror::REGISTRATIONS;
 use super::records::REGISTRATION;
 use super::settings::{self, ClientRegistrationConfig};
 use super::{
-    ClientRegistrations, RegistrationServices, admin_routes, audit_events, command, endpoints,
-    error_codes,
+    ClientRegistrations, RegistrationServices, admin_routes, audit_events, command, console_acts,
+    endpoints, error_codes,
 };
 
 /// Records of a registration: the one in use, and those that a change or a crash has left.
@@ -31,6 +31,7 @@ pub const EXTENSION: Extension = Extension {
     endpoints: registration_endpoints,
     registration_endpoint,
     admin_endpoints: admin_routes::ENDPOINTS,
+    console_acts: console_acts::ACTS,
     command: Some(command::COMMAND),
     start: start_registrations,
     ..Extension::new("client-registration")

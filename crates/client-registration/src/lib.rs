@@ -17,6 +17,7 @@ mod audit_events;
 mod client_file;
 pub mod client_metadata;
 mod command;
+mod console_acts;
 mod deception;
 mod endpoints;
 mod error_codes;

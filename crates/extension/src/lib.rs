@@ -14,6 +14,7 @@ use std::sync::Arc;
 pub use self::command::{AdminRequest, ExtensionCommand};
 use passerelle_admin::AdminEndpoint;
 use passerelle_admin::console::ExtensionTableSource;
+use passerelle_admin::console_act::ConsoleAct;
 use passerelle_audit::EventKind;
 use passerelle_federation::ServiceProvider;
 use passerelle_grants::HubCore;
@@ -56,6 +57,8 @@ pub struct Extension {
     pub registration_endpoint: fn(&ConfiguredTable, Platform) -> Option<RegistrationEndpoint>,
     /// Routes of the private listener, below `/admin`.
     pub admin_endpoints: &'static [AdminEndpoint],
+    /// Forms of the admin console.
+    pub console_acts: &'static [ConsoleAct],
     /// Command of the program.
     pub command: Option<ExtensionCommand>,
     /// Starts what the extension runs in a hub. Called inside an actix system, so that it can spawn
@@ -143,6 +146,7 @@ impl Extension {
             endpoints: Vec::new,
             registration_endpoint: |_, _| None,
             admin_endpoints: &[],
+            console_acts: &[],
             command: None,
             start: |_| StartedExtension::default(),
         }

@@ -344,6 +344,7 @@ impl HubParts<'_> {
         let (console, operations) = (self.console(hub, readiness)?, Arc::new(operations));
         let extensions = AdminExtensions {
             endpoints: self.loaded.extensions.iter().map(|one| one.admin_endpoints).collect(),
+            acts: self.loaded.extensions.iter().map(|one| one.console_acts).collect(),
             states: hub.extension_states.clone(),
         };
         let logouts = &hub.logouts;
@@ -373,8 +374,8 @@ impl HubParts<'_> {
             recent: self.recent.clone(),
             login_lifetime: settings.lifetimes.login(settings.platform),
             connectors: hub.connectors.clone(),
-            readiness: Arc::clone(readiness),
             client_keys: Arc::clone(&self.client_keys),
+            readiness: Arc::clone(readiness),
             store_usage: Box::new(move || readiness::store_usage_rows(store.as_ref(), &capacities)),
             live_logins: metrics_sampler::live_login_reader(live_logins, Arc::clone(&self.core)),
             extension_tables: self.extension_tables(),

@@ -47,6 +47,8 @@ pub(super) struct IdentityProviderView {
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub(super) struct ServiceProviderView {
     pub service_provider: ServiceProviderRow,
+    /// Whether it registered itself, and no file of the configuration has its client_id.
+    pub is_registered: bool,
     pub failures: FailureOverview,
     /// Identity providers that its users can't choose now, of those that its file allows.
     pub unavailable: Vec<UnusableProvider>,

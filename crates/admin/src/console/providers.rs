@@ -100,7 +100,8 @@ fn list_service_providers(
 ) -> HttpResponse {
     let query = TableQuery::parse(request.query_string());
     let federation = console.core.federation.load();
-    let mut services: Vec<&Arc<ServiceProvider>> = federation.service_providers().collect();
+    let mut services: Vec<&Arc<ServiceProvider>> =
+        federation.service_providers().chain(federation.registered_without_file()).collect();
     services.retain(|service| {
         let registration = &service.registration;
         let name = english_name(&service.name);
@@ -174,6 +175,9 @@ impl AdminConsole {
         let connectors = self.connectors.overview();
         Some(ServiceProviderView {
             service_provider: row,
+            is_registered: federation
+                .registered_without_file()
+                .any(|client| client.registration.client_id == *client_id),
             failures: self.find_failures(&filter).await,
             unavailable: connectors.iter().filter_map(unavailable).collect(),
             blocks: connectors.into_iter().flat_map(|row| row.blocks).filter(concerns).collect(),
