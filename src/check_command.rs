@@ -77,7 +77,7 @@ pub(crate) struct ConnectorArguments {
 /// Options of a check of the whole configuration.
 #[derive(Args)]
 pub(crate) struct CheckOptions {
-    /// Also fetch the metadata and keys of every identity provider.
+    /// Also fetch the metadata and keys of every identity provider, and send the test mail of [mail].
     #[arg(long)]
     online: bool,
     /// Read no secret and no key: for a machine where they are not present, such as one that tests
@@ -182,10 +182,11 @@ fn probe_config(loaded: &LoadedConfig, env: &Env, is_valid: bool) -> CommandResu
         let publishes = federation.key_owners().filter(|o| matches!(o.keys, KeySource::Uri(_)));
         count_items("Calling", loaded.files.connectors().len() + publishes.count())
     };
-    let (store, providers, client_keys) = block_on(async {
+    let (store, extensions, providers, client_keys) = block_on(async {
         let called = || progress.inc(1);
         CommandResult::Ok((
             passerelle_server::probe_store(loaded, env).await?,
+            passerelle_server::check::probe_extensions(loaded, env).await,
             passerelle_server::probe_providers(loaded, env, &called).await?,
             passerelle_server::probe_client_keys(loaded, &called).await?,
         ))
@@ -193,6 +194,9 @@ fn probe_config(loaded: &LoadedConfig, env: &Env, is_valid: bool) -> CommandResu
     drop(progress);
     if let Some(outcome) = store {
         print("store", outcome.map_err(|error| error.clone()));
+    }
+    for (extension, outcome) in extensions {
+        print(extension, outcome);
     }
     for (provider, outcome) in providers {
         print(&provider, outcome.map(|()| "ok".to_owned()));

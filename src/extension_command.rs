@@ -10,8 +10,16 @@ use super::{Arguments, CommandResult};
 /// Returns the command line of the program, with the commands of these extensions.
 pub(crate) fn command_line(extensions: &[Extension]) -> clap::Command {
     let commands = extensions.iter().filter_map(|extension| extension.command);
-    let commands = commands.map(|command| with_hub_options((command.arguments)()));
-    Arguments::command().subcommands(commands)
+    commands.fold(Arguments::command(), |line, command| {
+        let own = with_hub_options((command.arguments)());
+        let name = own.get_name().to_owned();
+        if line.find_subcommand(&name).is_none() {
+            return line.subcommand(own);
+        }
+        // Subcommands of a command of the hub.
+        let added: Vec<_> = own.get_subcommands().cloned().collect();
+        line.mut_subcommand(name, |command| command.subcommands(added))
+    })
 }
 
 /// Returns the command of an extension with its arguments; `None` for every other command.
@@ -21,7 +29,12 @@ pub(crate) fn find_command<'m>(
 ) -> Option<(ExtensionCommand, &'m ArgMatches)> {
     let (name, arguments) = matches.subcommand()?;
     let mut commands = extensions.iter().filter_map(|extension| extension.command);
-    let command = commands.find(|command| (command.arguments)().get_name() == name)?;
+    let command = commands.find(|command| {
+        let own = (command.arguments)();
+        let is_same_group = own.get_name() == name;
+        is_same_group
+            && arguments.subcommand_name().is_none_or(|name| own.find_subcommand(name).is_some())
+    })?;
     Some((command, arguments))
 }
 

@@ -88,7 +88,7 @@ fn start_registrations(context: &ExtensionContext<'_>) -> StartedExtension {
             audit: core.audit.clone(),
             metrics: Arc::clone(&core.metrics),
             issuer: core.issuer.clone(),
-            hub_name: context.hub_name.clone(),
+            hub_name: context.theme.name.clone(),
         },
     ));
     // The extension starts once for each hub, so it sets the value first.

@@ -8,7 +8,7 @@ mod command;
 pub mod testing;
 
 use std::any::Any;
-use std::collections::BTreeMap;
+use std::pin::Pin;
 use std::sync::Arc;
 
 pub use self::command::{AdminRequest, ExtensionCommand};
@@ -20,9 +20,10 @@ use passerelle_federation::ServiceProvider;
 use passerelle_grants::HubCore;
 use passerelle_grants::client_keys::KeyDirectory;
 use passerelle_hub::mail_codes::MailCodes;
-use passerelle_localization::MessageTexts;
+use passerelle_localization::{Languages, MessageTexts};
 use passerelle_protocol::acr::Platform;
 use passerelle_protocol::catalogue::ErrorCode;
+use passerelle_protocol::env::Env;
 use passerelle_protocol::ids::Scope;
 use passerelle_protocol::registration::ProtocolRules;
 use passerelle_quota::KeyedRateLimiter;
@@ -30,6 +31,7 @@ use passerelle_settings::{ConfiguredTable, Diagnostic, FileCheck, TableKind};
 use passerelle_store::{RecordKind, Store, Usage};
 use passerelle_telemetry::{CheckFinding, ExtensionMetric};
 use passerelle_web::endpoint::EndpointList;
+use passerelle_web::theme::Theme;
 
 /// What an optional crate adds to the hub. A program without the crate has none of it.
 #[derive(Clone, Copy, derive_more::Debug)]
@@ -61,6 +63,8 @@ pub struct Extension {
     pub console_acts: &'static [ConsoleAct],
     /// Command of the program.
     pub command: Option<ExtensionCommand>,
+    /// Calls the servers of its table, for `passerelle check --online`; `None` if it names none.
+    pub probe: Option<ExtensionProbe>,
     /// Starts what the extension runs in a hub. Called inside an actix system, so that it can spawn
     /// tasks; it must not wait.
     pub start: fn(&ExtensionContext<'_>) -> StartedExtension,
@@ -108,9 +112,24 @@ pub struct ExtensionContext<'a> {
     pub table: Option<&'a ConfiguredTable>,
     pub client_keys: &'a Arc<KeyDirectory>,
     pub check_service_provider_file: &'a Arc<ServiceProviderFileCheck>,
-    /// The hub's display name, by language.
-    pub hub_name: &'a BTreeMap<String, String>,
+    /// Name and colours of the pages.
+    pub theme: &'a Theme,
 }
+
+/// What [`Extension::probe`] works with.
+#[derive(Clone, Copy)]
+pub struct ProbeContext<'a> {
+    pub env: &'a Env,
+    /// Name and colours of the pages.
+    pub theme: &'a Theme,
+    pub languages: &'a Languages,
+}
+
+/// Calls the servers that a table names. Returns what to print, or what is wrong.
+pub type ExtensionProbe = for<'a> fn(
+    &'a ConfiguredTable,
+    ProbeContext<'a>,
+) -> Pin<Box<dyn Future<Output = Result<String, String>> + 'a>>;
 
 /// Returns what the operator should know while the extension is degraded, from memory.
 pub type DegradationCheck = Box<dyn Fn() -> Vec<CheckFinding> + Send + Sync>;
@@ -148,6 +167,7 @@ impl Extension {
             admin_endpoints: &[],
             console_acts: &[],
             command: None,
+            probe: None,
             start: |_| StartedExtension::default(),
         }
     }

@@ -17,6 +17,7 @@ use passerelle_audit::file;
 use passerelle_audit::settings::AuditSink;
 use passerelle_config::LoadedConfig;
 use passerelle_config::check_context::CheckContext;
+use passerelle_extension::ProbeContext;
 use passerelle_federation::identity::IdentitySource;
 use passerelle_grants::client_keys::{KeyDirectory, KeyFetchError};
 use passerelle_jose::keyfiles::{self, KeyFolder};
@@ -187,6 +188,24 @@ pub async fn probe_providers(
         }
     }
     Ok(findings)
+}
+
+/// Calls the servers that the tables of optional crates name. Returns the outcomes by the name of
+/// the table.
+pub async fn probe_extensions(
+    loaded: &LoadedConfig,
+    env: &Env,
+) -> Vec<(&'static str, Result<String, String>)> {
+    let languages = loaded.build_federation().languages;
+    let context = ProbeContext { env, theme: &loaded.theme, languages: &languages };
+    let mut outcomes = Vec::new();
+    for extension in loaded.extensions {
+        let table = loaded.extension_table(extension);
+        if let (Some(probe), Some(table)) = (extension.probe, table) {
+            outcomes.push((extension.name, probe(table, context).await));
+        }
+    }
+    outcomes
 }
 
 /// Fetches the keys of every service provider with a `jwks_uri`. Calls `fetched` after each one.

@@ -150,7 +150,7 @@ impl HubServer {
                 store: &opened.store,
                 client_keys: &prepared.client_keys,
                 check_service_provider_file: &loaded.files.service_provider_check(),
-                hub_name: &loaded.theme.name,
+                theme: &loaded.theme,
                 table: loaded.extension_table(extension),
             };
             (extension.name, (extension.start)(&context))
