@@ -21,6 +21,7 @@ const ADAPTERS: &[&[&str]] = &[
     &["ldap"],
     &["openid4vp"],
     &["client_registration"],
+    &["mail"],
     &["connector", "persona"],
     &["register", "file"],
     &["register", "http"],

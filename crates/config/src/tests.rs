@@ -49,7 +49,11 @@ pub(crate) const KINDS: Kinds = Kinds {
         passerelle_openid4vp::KIND,
         passerelle_connector::persona::KIND,
     ],
-    extensions: &[passerelle_client_registration::EXTENSION, passerelle_openid4vp::EXTENSION],
+    extensions: &[
+        passerelle_client_registration::EXTENSION,
+        passerelle_mail::EXTENSION,
+        passerelle_openid4vp::EXTENSION,
+    ],
 };
 
 pub(crate) const SUBJECT_KEY: &str = "0123456789abcdef0123456789abcdef";

@@ -22,6 +22,8 @@ pub const KINDS: Kinds = Kinds {
 const EXTENSIONS: &[Extension] = &[
     #[cfg(feature = "client-registration")]
     passerelle_client_registration::EXTENSION,
+    #[cfg(feature = "mail")]
+    passerelle_mail::EXTENSION,
     #[cfg(feature = "openid4vp")]
     openid4vp::EXTENSION,
 ];
@@ -166,6 +168,18 @@ mod tests {
         ];
         for name in of_registration {
             assert_eq!(lists.contains(name), cfg!(feature = "client-registration"), "{name}");
+        }
+        let of_mail = [
+            "/admin/mail-addresses/reset",
+            "mail_address_reset",
+            "Y500130",
+            "mail-code-subject",
+            "passerelle_mails_total",
+            "mail_queue",
+            "mails_per_address",
+        ];
+        for name in of_mail {
+            assert_eq!(lists.contains(name), cfg!(feature = "mail"), "{name}");
         }
         let is_of_wallets = |name: &&String| {
             let is_text = name.starts_with("wallet-") || name.starts_with("error-wallet-");

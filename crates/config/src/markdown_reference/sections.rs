@@ -150,6 +150,16 @@ scopes = ["openid", "profile"]
 "#,
     },
     Section {
+        title: "Send mail",
+        prefixes: &["mail."],
+        example: r#"[mail]
+url = "smtp://mail.example.org"
+username = "passerelle"
+password = { file = "mail.password" }
+from = "no-reply@example.org"
+"#,
+    },
+    Section {
         title: "Confine the process",
         prefixes: &["process."],
         example: r#"[process]

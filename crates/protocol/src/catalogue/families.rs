@@ -290,7 +290,7 @@ const HUB: &[Table] = &[
     ),
     table(
         "Administration",
-        &["Y50009", "Y50010", "Y50012"],
+        &["Y50009", "Y50010", "Y50012", "Y50013"],
         (
             "Y500091",
             "the command read another file than `private.admin_token`. Name it by `--token-file`.",

@@ -44,6 +44,11 @@ const QUESTIONS: &[Question] = &[
         example: "histogram_quantile(0.99, sum by (le) (rate(passerelle_register_call_duration_seconds_bucket[5m])))",
     },
     Question {
+        title: "Do mails leave?",
+        prefixes: &["mails_"],
+        example: "increase(passerelle_mails_total{outcome=~\"rejected|expired|dropped\"}[1h]) > 0",
+    },
+    Question {
         title: "Is the store full or slow?",
         prefixes: &["redis_", "store_"],
         example: "passerelle_store_pool_records / passerelle_store_pool_capacity_records > 0.8",
