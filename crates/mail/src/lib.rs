@@ -16,5 +16,7 @@ mod queue;
 mod settings;
 mod smtp_client;
 mod stored;
+#[cfg(test)]
+mod tests;
 
 pub use extension::EXTENSION;
