@@ -42,7 +42,7 @@ use passerelle_settings::{
     ConfiguredTable, Diagnostic, Environment, FileCheck, SecretContext, SecretLocations,
     SecretOwner, SecretRules, SourceFile, file_diagnostic, secret_rules,
 };
-use passerelle_web::theme::{self, Theme};
+use passerelle_web::theme::{self, FooterLink, Theme};
 
 /// A complete, checked configuration with its secrets resolved.
 #[derive(Clone, Debug)]
@@ -209,7 +209,7 @@ fn load_all_files(
         .map_err(|problem| problems.push(problem))
         .ok()?;
     let extensions = kinds.extensions;
-    Some(LoadedConfig {
+    let mut loaded = LoadedConfig {
         register,
         store,
         exposed_secrets,
@@ -217,7 +217,13 @@ fn load_all_files(
         extensions,
         extension_tables,
         ..loaded
-    })
+    };
+    let links = extensions
+        .iter()
+        .filter_map(|extension| Some((extension.footer_links)(loaded.extension_table(extension)?)));
+    let links: Vec<FooterLink> = links.flatten().collect();
+    loaded.theme.footer.extend(links);
+    Some(loaded)
 }
 
 /// Returns the warnings about the files of service providers and of connectors.

@@ -10,6 +10,7 @@ pub mod testing;
 use std::any::Any;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 pub use self::command::{AdminRequest, ExtensionCommand};
 use passerelle_admin::AdminEndpoint;
@@ -31,7 +32,7 @@ use passerelle_settings::{ConfiguredTable, Diagnostic, FileCheck, TableKind};
 use passerelle_store::{RecordKind, Store, Usage};
 use passerelle_telemetry::{CheckFinding, ExtensionMetric};
 use passerelle_web::endpoint::EndpointList;
-use passerelle_web::theme::Theme;
+use passerelle_web::theme::{FooterLink, Theme};
 
 /// What an optional crate adds to the hub. A program without the crate has none of it.
 #[derive(Clone, Copy, derive_more::Debug)]
@@ -55,6 +56,8 @@ pub struct Extension {
     pub audit_events: &'static [EventKind],
     /// Routes of the public listener.
     pub endpoints: EndpointList,
+    /// Links to its pages at the foot of every page, by its table.
+    pub footer_links: fn(&ConfiguredTable) -> Vec<FooterLink>,
     /// Where clients register themselves, by its table; `None` if they can't.
     pub registration_endpoint: fn(&ConfiguredTable, Platform) -> Option<RegistrationEndpoint>,
     /// Routes of the private listener, below `/admin`.
@@ -114,6 +117,30 @@ pub struct ExtensionContext<'a> {
     pub check_service_provider_file: &'a Arc<ServiceProviderFileCheck>,
     /// Name and colours of the pages.
     pub theme: &'a Theme,
+    pub retention: RetentionPeriods,
+}
+
+/// How long the settings let the hub keep data of persons, besides sessions and tokens, and where
+/// it comes from.
+#[derive(Clone, Copy, Debug)]
+pub struct RetentionPeriods {
+    /// Time limit of a login.
+    pub login: Duration,
+    /// Recent logins of the admin console.
+    pub remembered_logins: Duration,
+    pub audit_log: AuditRetention,
+    /// Whether a register of persons confirms identities.
+    pub has_register: bool,
+}
+
+/// How long the audit log is kept.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AuditRetention {
+    /// There is none.
+    Off,
+    /// Until the operator deletes it.
+    Unlimited,
+    Limited(Duration),
 }
 
 /// What [`Extension::probe`] works with.
@@ -163,6 +190,7 @@ impl Extension {
             sends_mail_codes: false,
             audit_events: &[],
             endpoints: Vec::new,
+            footer_links: |_| Vec::new(),
             registration_endpoint: |_, _| None,
             admin_endpoints: &[],
             console_acts: &[],

@@ -13,6 +13,7 @@ use passerelle_audit::{Audit, AuditError, Event, EventKind, RecentEvents, Writer
 use passerelle_config::LoadedConfig;
 use passerelle_config::changes::{self, Changes};
 use passerelle_config::config_digest::ConfigDigest;
+use passerelle_extension::{AuditRetention, RetentionPeriods};
 use passerelle_jose::{Signer, keyfiles};
 use passerelle_protocol::env::Env;
 use passerelle_store::Store;
@@ -157,6 +158,22 @@ pub(super) fn record_key_changes(audit: &Audit, before: &KeyStates, now: &KeySta
     }
     for key in before.keys().filter(|key| !now.contains_key(*key)) {
         record(EventKind::KeyRemoved, key);
+    }
+}
+
+/// Returns how long the settings let the hub keep data of persons.
+pub(super) fn retention_periods(loaded: &LoadedConfig) -> RetentionPeriods {
+    let settings = &loaded.settings;
+    let (audit, limits) = (&settings.audit, &settings.limits);
+    RetentionPeriods {
+        login: settings.lifetimes.login(settings.platform),
+        remembered_logins: DAY * limits.remembered_login_days,
+        audit_log: match (audit.sink, audit.keep_days) {
+            (AuditSink::Off, _) => AuditRetention::Off,
+            (AuditSink::File, Some(days)) => AuditRetention::Limited(DAY * days),
+            (AuditSink::File, None) | (AuditSink::Stdout, _) => AuditRetention::Unlimited,
+        },
+        has_register: loaded.register.is_some(),
     }
 }
 

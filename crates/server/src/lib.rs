@@ -151,6 +151,7 @@ impl HubServer {
                 client_keys: &prepared.client_keys,
                 check_service_provider_file: &loaded.files.service_provider_check(),
                 theme: &loaded.theme,
+                retention: audit_log::retention_periods(loaded),
                 table: loaded.extension_table(extension),
             };
             (extension.name, (extension.start)(&context))

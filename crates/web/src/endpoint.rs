@@ -46,6 +46,17 @@ impl Endpoint {
         Self { row, methods: Vec::new(), cors: CorsPolicy::None, is_enabled: |_| true }
     }
 
+    /// Creates the endpoint of a page or file that changes nothing. Only such are served for HEAD
+    /// (RFC 9110 §9.1), so that a link scanner can't advance a login.
+    pub fn document<F, Args>(path: &'static str, handler: F) -> Self
+    where
+        F: Handler<Args, Output = Result<HttpResponse, Rejection>>,
+        Args: FromRequest + 'static,
+    {
+        let head = web::head().to(RejectionHandler(handler.clone()));
+        Self::at(path).get(handler).route("HEAD", head)
+    }
+
     /// Serves GET.
     #[must_use]
     pub fn get<F, Args>(self, handler: F) -> Self
@@ -115,6 +126,12 @@ impl Endpoint {
     pub(super) fn traced_for_caller(mut self) -> Self {
         self.row.tracing = RequestTracing::CallersTrace;
         self
+    }
+
+    /// Lets the pages of every origin read it.
+    #[must_use]
+    pub fn for_every_origin(self) -> Self {
+        self.with_cors(CorsPolicy::Public)
     }
 
     pub(super) fn with_cors(self, cors: CorsPolicy) -> Self {

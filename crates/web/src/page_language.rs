@@ -86,11 +86,16 @@ fn parse_interaction_path(path: &str) -> Option<String> {
         .then(|| format!("{start}{hash}"))
 }
 
+/// Returns whether the path is `/`, or `/` and a word, as `/status`.
+fn is_top_level(path: &str) -> bool {
+    path.strip_prefix('/').is_some_and(|name| name.bytes().all(|byte| byte.is_ascii_lowercase()))
+}
+
 /// Returns whether the path is one of the hub's own pages, in characters that a browser takes
 /// literally. Against open redirects: `//host`, `/\host`, `https:host` and control characters.
 pub fn is_page_path(path: &str) -> bool {
     path.len() <= MAX_RETURN_PATH_BYTES
-        && (path == "/" || PAGE_PREFIXES.iter().any(|prefix| path.starts_with(prefix)))
+        && (is_top_level(path) || PAGE_PREFIXES.iter().any(|prefix| path.starts_with(prefix)))
         && path.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\')
 }
 
@@ -102,6 +107,7 @@ mod tests {
     fn a_return_path_never_leads_to_another_site() {
         for good in [
             "/",
+            "/status",
             "/api/v2/interaction/abc",
             "/api/v2/authorize?a=%2F%2Fb",
             "/connectors/x/login?state=1",

@@ -2,14 +2,13 @@
 
 use actix_web::http::header::PRAGMA;
 use actix_web::middleware::DefaultHeaders;
-use actix_web::{FromRequest, Handler, HttpResponse, web};
+use actix_web::{HttpResponse, web};
 
 use super::cors::{self, CorsPolicy};
 use super::endpoint::{Endpoint, EndpointList, ExtensionEndpoints};
 use super::error_responses::{RejectionHandler, error_response};
 use super::hub::{Hub, SandboxRoutes};
 use super::language_choice::{LANGUAGE_PATH, choose_language};
-use super::rejection::Rejection;
 use super::request_context::RequestContext;
 use super::route_table::RouteTable;
 use super::{
@@ -118,8 +117,6 @@ fn client_endpoints() -> Vec<Endpoint> {
     ]
 }
 
-/// Returns the endpoints of the documents. Only they are served for HEAD (RFC 9110 §9.1), so that a
-/// link scanner can't advance a login.
 fn documents() -> Vec<Endpoint> {
     let discovery = |path| {
         Endpoint::at(path)
@@ -138,24 +135,14 @@ fn documents() -> Vec<Endpoint> {
             .route("GET", web::get().to(metadata::serve_client_jwks))
             .route("HEAD", web::head().to(metadata::serve_client_jwks)),
         Endpoint::at(LANGUAGE_PATH).get(choose_language),
-        page("/api/v2/errors/{error}", oauth_errors::show_error),
-        page("/", landing::show_landing_page),
-        page("/assets/logo", assets::serve_theme_logo),
-        page("/assets/favicon", assets::serve_favicon),
-        page("/favicon.ico", assets::serve_favicon),
-        page("/assets/idp/{connector}", assets::serve_connector_logo),
-        page("/assets/service/{version}", assets::serve_service_logo),
+        Endpoint::document("/api/v2/errors/{error}", oauth_errors::show_error),
+        Endpoint::document("/", landing::show_landing_page),
+        Endpoint::document("/assets/logo", assets::serve_theme_logo),
+        Endpoint::document("/assets/favicon", assets::serve_favicon),
+        Endpoint::document("/favicon.ico", assets::serve_favicon),
+        Endpoint::document("/assets/idp/{connector}", assets::serve_connector_logo),
+        Endpoint::document("/assets/service/{version}", assets::serve_service_logo),
     ]
-}
-
-/// Returns the endpoint of a page or file that changes nothing.
-fn page<F, Args>(path: &'static str, handler: F) -> Endpoint
-where
-    F: Handler<Args, Output = Result<HttpResponse, Rejection>>,
-    Args: FromRequest + 'static,
-{
-    let head = web::head().to(RejectionHandler(handler.clone()));
-    Endpoint::at(path).get(handler).route("HEAD", head)
 }
 
 fn sandbox_endpoints() -> [Endpoint; 3] {
