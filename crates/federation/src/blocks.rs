@@ -144,7 +144,8 @@ impl Block {
         self.validity.status_at(now) == ValidityStatus::Expired
     }
 
-    fn applies_to(&self, service_provider: &ClientId) -> bool {
+    /// Returns true if the block is for this service provider.
+    pub fn applies_to(&self, service_provider: &ClientId) -> bool {
         match &self.target {
             BlockTarget::Everyone => true,
             BlockTarget::Only(some) => some.contains(service_provider),

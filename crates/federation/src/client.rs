@@ -42,6 +42,8 @@ pub struct ServiceProvider {
     pub order: Arc<ConnectorOrder>,
     /// Its logo.
     pub logo: Option<Logo>,
+    /// Whether the status page shows its identity providers to everyone.
+    pub status_page: bool,
     /// Its class in metrics, if its file sets one.
     pub class: Option<Arc<str>>,
     /// Source of its public keys.

@@ -142,6 +142,7 @@ fn service(client_id: &str, active: bool, alg: SigningAlg) -> ServiceProvider {
         allowed_connectors: AllowedConnectors::All,
         order: Arc::default(),
         logo: None,
+        status_page: false,
         class: None,
         keys: KeySource::None,
         encryption: None,

@@ -6,6 +6,7 @@ mod block_commands;
 mod block_lookup;
 mod connector_overview;
 mod probe_command;
+mod public_status;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -37,6 +38,7 @@ pub use connector_overview::{
     ConnectorDates, ConnectorRow, ConnectorState, HealthRow, UnreachableRow,
 };
 pub use probe_command::NotProbedError;
+pub use public_status::{ProviderStatus, PublicBlock};
 
 /// Interval between two searches for dead connector actors.
 const LIVENESS_CHECK_INTERVAL: Duration = Duration::from_secs(1);

@@ -195,6 +195,10 @@ pub struct ServiceProviderFile {
     /// Default: the newest.
     #[serde(default)]
     pub subject_key_version: Option<u32>,
+    /// Publishes at `/status?client_id=…` which of its identity providers work, if the hub has a
+    /// status page (docs/public-pages.md).
+    #[serde(default)]
+    pub status_page: bool,
     /// Its class in metrics, with `[metrics] service_provider_labels = "class"`: 1 to 32 characters
     /// of a-z, 0-9 and -. Default: the platform and the rules, for example `standard/federation`.
     #[serde(default)]

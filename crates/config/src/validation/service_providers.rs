@@ -105,6 +105,7 @@ pub fn check_file(
         allowed_connectors: file.connectors.allowed_connectors(),
         order: ConnectorOrder::with_preference(&file.connectors.order, order),
         logo: read_logo(check, &file),
+        status_page: file.status_page,
         class: file.class.as_deref().map(Arc::from),
         encryption: platform
             .and_then(|platform| client_keys::response_encryption(check, &file, &keys, platform)),
