@@ -22,6 +22,7 @@ const ADAPTERS: &[&[&str]] = &[
     &["openid4vp"],
     &["client_registration"],
     &["mail"],
+    &["public_pages"],
     &["connector", "persona"],
     &["register", "file"],
     &["register", "http"],

@@ -49,6 +49,8 @@ mod openid;
 mod pages;
 mod posted_callbacks;
 mod public_clients;
+#[cfg(feature = "public-pages")]
+mod public_pages;
 mod random_walks;
 mod refresh_tokens;
 mod released_files;

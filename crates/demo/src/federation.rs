@@ -190,6 +190,8 @@ secrets = [{{ env = "DATA_PROVIDER_DEMO_DATA__CLIENT_SECRET" }}]
             }
             Platform::High => "",
         };
+        let public_pages =
+            if cfg!(feature = "public-pages") { "[public_pages]\nstatus = true" } else { "" };
         format!(
             r#"
 platform = "{platform}"
@@ -202,6 +204,7 @@ cookie_prefix = "demo-hub{suffix}"
 connectors = "connectors"
 subject_key = {{ env = "DEMO_SUBJECT_KEY", derivation = 2 }}
 {register}
+{public_pages}
 "#
         )
     }

@@ -125,11 +125,11 @@ pub fn page_link_warnings(loaded: &LoadedConfig) -> Vec<Diagnostic> {
     };
     let privacy = (!has_link(LinkPurpose::Privacy)).then_some((
         "has no link to a privacy notice",
-        "add a [[footer]] link with purpose = \"privacy\"",
+        "write [public_pages.privacy] in passerelle.toml (docs/public-pages.md), or add a [[footer]] link with purpose = \"privacy\"",
     ));
     let accessibility = (!has_link(LinkPurpose::Accessibility)).then_some((
         "has no link to an accessibility statement",
-        "add a [[footer]] link with purpose = \"accessibility\"",
+        "write [public_pages.accessibility] in passerelle.toml (docs/public-pages.md), or add a [[footer]] link with purpose = \"accessibility\"",
     ));
     let file = loaded.settings.theme.as_ref().map(|file| file.display().to_string());
     let found = [("support_url", support), ("footer", privacy), ("footer", accessibility)];

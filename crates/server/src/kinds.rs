@@ -26,6 +26,8 @@ const EXTENSIONS: &[Extension] = &[
     passerelle_mail::EXTENSION,
     #[cfg(feature = "openid4vp")]
     openid4vp::EXTENSION,
+    #[cfg(feature = "public-pages")]
+    passerelle_public_pages::EXTENSION,
 ];
 
 /// Every kind of connector, in the order of messages.
@@ -180,6 +182,10 @@ mod tests {
         ];
         for name in of_mail {
             assert_eq!(lists.contains(name), cfg!(feature = "mail"), "{name}");
+        }
+        let of_public_pages = ["/status", "/privacy", "public-status-title", "public_pages"];
+        for name in of_public_pages {
+            assert_eq!(lists.contains(name), cfg!(feature = "public-pages"), "{name}");
         }
         let is_of_wallets = |name: &&String| {
             let is_text = name.starts_with("wallet-") || name.starts_with("error-wallet-");

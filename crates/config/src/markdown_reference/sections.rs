@@ -160,6 +160,13 @@ from = "no-reply@example.org"
 "#,
     },
     Section {
+        title: "Publish a status page, an accessibility statement and a privacy notice",
+        prefixes: &["public_pages."],
+        example: r#"[public_pages]
+status = true
+"#,
+    },
+    Section {
         title: "Confine the process",
         prefixes: &["process."],
         example: r#"[process]

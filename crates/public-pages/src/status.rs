@@ -1,0 +1,323 @@
+//! `/status`: which identity providers work, as choice pages see it now, as a page, as JSON and as
+//! an Atom feed (RFC 4287).
+//!
+//! It has no history, no numbers and no causes. Every hub answers from its own view.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+use actix_web::HttpResponse;
+use actix_web::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, VARY};
+use askama::Template;
+use serde_json::{Value, json};
+
+use super::extension::PublicPages;
+use passerelle_federation::notices::Notice;
+use passerelle_federation::validity::{Validity, format_rfc3339};
+use passerelle_hub::registry::{ConnectorState, ProviderStatus, PublicBlock};
+use passerelle_localization::{Locale, OperatorText};
+use passerelle_protocol::catalogue::ErrorCode;
+use passerelle_protocol::env::Timestamp;
+use passerelle_protocol::ids::{ClientId, ConnectorId};
+use passerelle_web::page_template;
+use passerelle_web::pages::PageMessages as _;
+use passerelle_web::rejection::Rejection;
+use passerelle_web::request_context::RequestContext;
+use passerelle_web::responses::{json_response, landing_page_response};
+
+/// How long caches may keep the status: a failure or its end is visible within half a minute.
+const CACHE: &str = "public, max-age=30";
+
+/// Since when each identity provider is in its state, as far as this hub was asked.
+#[derive(Default)]
+pub(crate) struct StateChanges(Mutex<BTreeMap<ConnectorId, (ConnectorState, Timestamp)>>);
+
+impl StateChanges {
+    /// Records the states at `now`, and returns since when each is known. Forgets the others.
+    fn record(&self, providers: &[ProviderStatus], now: Timestamp) -> Vec<Timestamp> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let since = |provider: &ProviderStatus| match known.get(&provider.id) {
+            Some((state, since)) if *state == provider.state => *since,
+            _ => now,
+        };
+        let since: Vec<Timestamp> = providers.iter().map(since).collect();
+        for (provider, since) in providers.iter().zip(&since) {
+            known.insert(provider.id.clone(), (provider.state, *since));
+        }
+        since
+    }
+}
+
+/// The status at one moment.
+struct Status {
+    now: Timestamp,
+    providers: Vec<ProviderStatus>,
+    notices: Vec<Notice>,
+}
+
+impl Status {
+    /// Reads the status for the service provider that the request names by `client_id`, or for all.
+    ///
+    /// # Errors
+    /// `NotFound` for a service provider that is unknown, or whose file does not publish its status:
+    /// the same for both.
+    fn read(context: &RequestContext, locale: &Locale) -> Result<Self, Rejection> {
+        let federation = context.hub.core.federation.load();
+        let query = context.query().unwrap_or_default();
+        let client_id = query.get("client_id").map(ClientId::from);
+        let service = match &client_id {
+            Some(client_id) => {
+                let service = federation.active_service_provider(client_id);
+                let service = service.filter(|service| service.status_page);
+                let service = service.ok_or(Rejection::OutsideLogin(ErrorCode::NotFound))?;
+                Some((client_id, service.as_ref()))
+            }
+            None => None,
+        };
+        let now = context.hub.core.env.now();
+        let providers = context.hub.connectors.public_status(service, locale.tag());
+        let in_force = federation.notices.iter().filter(|notice| notice.is_in_force(now));
+        Ok(Self { now, providers, notices: in_force.cloned().collect() })
+    }
+
+    fn to_json(&self) -> Value {
+        let provider = |provider: &ProviderStatus| {
+            json!({
+                "id": provider.id.as_str(),
+                "name": provider.display.name,
+                "status": provider.state.as_str(),
+                "block": provider.block.as_ref().map(block_json),
+                "planned": provider.planned.iter().map(block_json).collect::<Vec<_>>(),
+            })
+        };
+        let notice = |notice: &Notice| {
+            let mut value = period_json(&notice.validity);
+            value["text"] = json!(notice.text);
+            value["severity"] = json!(notice.severity);
+            value["link"] = json!(notice.link);
+            value
+        };
+        json!({
+            "time": format_rfc3339(self.now),
+            "identity_providers": self.providers.iter().map(provider).collect::<Vec<_>>(),
+            "notices": self.notices.iter().map(notice).collect::<Vec<_>>(),
+        })
+    }
+}
+
+fn period_json(validity: &Validity) -> Value {
+    json!({
+        "from": validity.not_before.map(format_rfc3339),
+        "until": validity.not_after.map(format_rfc3339),
+    })
+}
+
+fn block_json(block: &PublicBlock) -> Value {
+    let mut value = period_json(&block.validity);
+    value["message"] = json!(*block.message);
+    value
+}
+
+/// A line of the page: an identity provider and what is known of it.
+struct StatusRow {
+    name: OperatorText,
+    state: String,
+    message: OperatorText,
+    from: Option<Timestamp>,
+    until: Option<Timestamp>,
+}
+
+/// The status page.
+struct StatusPage {
+    /// What is wrong now, by name.
+    problems: Vec<StatusRow>,
+    planned: Vec<StatusRow>,
+    available: Vec<OperatorText>,
+    now: Timestamp,
+}
+
+page_template!(StatusPage, "status.html", |_, t| t.text("public-status-title"));
+
+impl StatusPage {
+    fn new(status: &Status, locale: &Locale) -> Self {
+        let name = |provider: &ProviderStatus| locale.localize(&provider.display.name).into();
+        let row = |provider: &ProviderStatus, state: &str, block: Option<&PublicBlock>| StatusRow {
+            name: name(provider),
+            state: locale.text(&format!("public-status-{state}")),
+            message: block.map(|block| locale.localize(&block.message).into()).unwrap_or_default(),
+            from: block.and_then(|block| block.validity.not_before),
+            until: block.and_then(|block| block.validity.not_after),
+        };
+        let (available, failing): (Vec<_>, Vec<_>) =
+            status.providers.iter().partition(|one| one.state == ConnectorState::Available);
+        let problem = |one: &&ProviderStatus| StatusRow {
+            from: None,
+            ..row(one, one.state.as_str(), one.block.as_ref())
+        };
+        let planned = status.providers.iter().flat_map(|provider| {
+            provider.planned.iter().map(move |block| row(provider, "planned", Some(block)))
+        });
+        Self {
+            problems: failing.iter().map(problem).collect(),
+            planned: planned.collect(),
+            available: available.into_iter().map(name).collect(),
+            now: status.now,
+        }
+    }
+
+    fn available_count(&self, t: &Locale) -> String {
+        t.text_with_values(
+            "public-status-available-count",
+            [("count", self.available.len().into())],
+        )
+    }
+
+    #[expect(clippy::unused_self, reason = "templates call methods of their page")]
+    fn time_text(&self, at: &Timestamp, t: &Locale) -> String {
+        t.date_time(*at)
+    }
+
+    /// Returns a time as HTML's `datetime` has it.
+    #[expect(clippy::unused_self, reason = "templates call methods of their page")]
+    fn datetime(&self, at: &Timestamp) -> String {
+        format_rfc3339(*at)
+    }
+}
+
+/// Serves the page.
+///
+/// # Errors
+/// As [`Status::read`].
+pub(crate) async fn show_page(context: RequestContext) -> Result<HttpResponse, Rejection> {
+    let locale = context.locale(&[]);
+    let page = StatusPage::new(&Status::read(&context, &locale)?, &locale);
+    let response = landing_page_response(&context.hub, 200, &locale, |chrome| page.render(chrome));
+    Ok(cached(response, "accept-language, cookie"))
+}
+
+/// Serves the status for programs, with the texts of all languages.
+///
+/// # Errors
+/// As [`Status::read`].
+pub(crate) async fn serve_json(context: RequestContext) -> Result<HttpResponse, Rejection> {
+    let status = Status::read(&context, &context.locale(&[]))?;
+    Ok(cached(json_response(status.to_json().to_string()), "origin"))
+}
+
+/// What the feed says of one identity provider or notice.
+struct FeedEntry {
+    id: String,
+    title: String,
+    updated: String,
+    text: String,
+}
+
+/// The feed.
+#[derive(Template)]
+#[template(path = "status.xml")]
+struct StatusFeed<'a> {
+    base_url: &'a str,
+    address: String,
+    language: &'a str,
+    title: String,
+    updated: String,
+    entries: Vec<FeedEntry>,
+}
+
+/// Serves what is wrong, planned and announced as an Atom feed, in the language of `lang`.
+///
+/// # Errors
+/// As [`Status::read`].
+pub(crate) async fn serve_feed(context: RequestContext) -> Result<HttpResponse, Rejection> {
+    let query = context.query().unwrap_or_default();
+    let languages: Vec<String> = query.get("lang").map(str::to_owned).into_iter().collect();
+    let locale = context.locale(&languages);
+    let status = Status::read(&context, &locale)?;
+    let issuer = &context.hub.core.issuer;
+    let base_url = issuer.strip_suffix(passerelle_web::responses::BASE_PATH).unwrap_or(issuer);
+    let changes = context.hub.extension::<PublicPages>().map(|pages| &pages.changes);
+    let since = changes.map_or_else(Vec::new, |known| known.record(&status.providers, status.now));
+    let entries = feed_entries(&status, &since, &locale, base_url);
+    let feed = StatusFeed {
+        base_url,
+        address: context.request.uri().to_string(),
+        language: locale.tag(),
+        title: locale.text_with(
+            "public-status-feed",
+            "hub",
+            &locale.localize(&context.hub.theme.name),
+        ),
+        updated: entries
+            .iter()
+            .map(|entry| entry.updated.as_str())
+            .max()
+            .map_or_else(|| format_rfc3339(Timestamp::default()), str::to_owned),
+        entries,
+    };
+    let mut response = HttpResponse::Ok().body(passerelle_web::pages::render_template(&feed));
+    let content_type = HeaderValue::from_static("application/atom+xml; charset=utf-8");
+    response.headers_mut().insert(CONTENT_TYPE, content_type);
+    Ok(cached(response, "accept-language, cookie, origin"))
+}
+
+fn feed_entries(
+    status: &Status,
+    since: &[Timestamp],
+    locale: &Locale,
+    base_url: &str,
+) -> Vec<FeedEntry> {
+    let mut entries = Vec::new();
+    for (provider, since) in status.providers.iter().zip(since) {
+        let name = locale.localize(&provider.display.name);
+        let mut add = |state: &str, updated: Timestamp, block: Option<&PublicBlock>| {
+            let state_text = locale.text(&format!("public-status-{state}"));
+            entries.push(FeedEntry {
+                id: format!(
+                    "{base_url}/status#{}-{state}-{}",
+                    provider.id.as_str(),
+                    updated.seconds()
+                ),
+                title: format!("{name}: {state_text}"),
+                updated: format_rfc3339(updated),
+                text: block.map(|block| block_text(block, locale)).unwrap_or_default(),
+            });
+        };
+        if provider.state != ConnectorState::Available {
+            let began = provider.block.as_ref().and_then(|block| block.validity.not_before);
+            add(provider.state.as_str(), began.unwrap_or(*since), provider.block.as_ref());
+        }
+        for block in &provider.planned {
+            add("planned", *since, Some(block));
+        }
+    }
+    entries.extend(status.notices.iter().enumerate().map(|(index, notice)| FeedEntry {
+        id: format!("{base_url}/status#notice-{index}"),
+        title: locale.localize(&notice.text).to_string(),
+        updated: format_rfc3339(notice.validity.not_before.unwrap_or_default()),
+        text: notice.link.clone().unwrap_or_default(),
+    }));
+    entries
+}
+
+/// Returns the message and the period of a block, in one line.
+fn block_text(block: &PublicBlock, locale: &Locale) -> String {
+    let date = |key: &str, at: Option<Timestamp>| {
+        at.map(|at| locale.text_with(key, "time", &locale.date_time(at)))
+    };
+    let message = Some(locale.localize(&block.message).to_string());
+    [
+        message.filter(|message| !message.is_empty()),
+        date("public-status-from", block.validity.not_before),
+        date("public-status-until", block.validity.not_after),
+    ]
+    .into_iter()
+    .flatten()
+    .collect::<Vec<_>>()
+    .join(" ")
+}
+
+fn cached(mut response: HttpResponse, vary: &'static str) -> HttpResponse {
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static(CACHE));
+    response.headers_mut().insert(VARY, HeaderValue::from_static(vary));
+    response
+}
