@@ -146,7 +146,6 @@ fn plain_name(name: &str) -> String {
     plain
 }
 
-#[expect(clippy::disallowed_methods, reason = "the epoch, not the machine's clock")]
 fn system_time(at: Timestamp) -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_millis(at.millis())
 }
