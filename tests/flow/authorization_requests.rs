@@ -1,6 +1,7 @@
 //! Pushed authorization requests (RFC 9126), request objects (RFC 9101) and signed responses
 //! (JARM), in whole logins and under attack.
 
+mod forwarded;
 mod high_platform;
 mod objects;
 mod pushed;

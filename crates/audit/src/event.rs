@@ -75,8 +75,8 @@ events! {
         "The choice of identity providers was shown; `code` and `idp` state why it was shown again.";
     SessionReused "session_reused" [sp idp sub level login support_id]
         "The user's session answered the login.";
-    IdpChosen "idp_chosen" [sp idp code level login support_id]
-        "An identity provider was chosen, by the user or by `idp_hint`; with `code`, the browser could not be sent there.";
+    IdpChosen "idp_chosen" [sp idp code level forwarded login support_id]
+        "An identity provider was chosen, by the user or by `idp_hint`; with `code`, the browser could not be sent there; `forwarded` names the service's parameters that it gets.";
     PasswordRefused "password_refused" [sp idp code login support_id]
         "A password that was entered on the hub's own page was wrong, or exceeded a limit; with `code` it was right, and the directory refused the account.";
     CallbackAccepted "callback_accepted" [sp idp level login support_id]
@@ -323,6 +323,15 @@ impl Event {
     pub fn detail(mut self, detail: Option<&str>) -> Self {
         self.detail = detail.map(Box::from);
         self
+    }
+
+    /// Sets the names of the service provider's parameters that the identity provider gets.
+    #[must_use]
+    pub fn forwarded(self, names: &[String]) -> Self {
+        if names.is_empty() {
+            return self;
+        }
+        self.set_rare(|rare| rare.forwarded = Some(names.to_vec()))
     }
 
     /// Sets the id of a block.

@@ -57,6 +57,7 @@ impl ConfiguredConnector {
             proves_identity: self.proves_identity(),
             backchannel_logout: self.kind.accepts_backchannel_logout(),
             posted_callbacks: self.kind.accepts_posted_callbacks(),
+            forwarded_params: self.kind.forwarded_params(),
             addresses: self.kind.addresses().into_iter().map(str::to_owned).collect(),
             is_probed: file.probe,
             redirects_per_minute: file.limits.redirects_per_minute.and_then(NonZeroU32::new),

@@ -18,6 +18,7 @@ use super::diagnostic::{HubEndpoints, RegistrationParameter};
 use super::port::{Connector, ConnectorContext};
 use super::{ConnectorFile, level_rules};
 use passerelle_federation::assurance::acr::AcrPolicy;
+use passerelle_federation::forwarded_params::ForwardedParams;
 use passerelle_protocol::ids::Secret;
 use passerelle_settings::address::{self, PlainHttp};
 use passerelle_settings::schema_node;
@@ -59,6 +60,12 @@ pub trait KindSettings: Any + fmt::Debug + Send + Sync {
     /// Returns the addresses of the identity provider that its file names.
     fn addresses(&self) -> Vec<&str> {
         Vec::new()
+    }
+
+    /// Returns the further authorization parameters of service providers that the identity provider
+    /// gets.
+    fn forwarded_params(&self) -> ForwardedParams {
+        ForwardedParams::default()
     }
 
     /// Returns the claims that the kind verifies and never passes on.

@@ -19,6 +19,7 @@ pub mod diagnostic;
 mod dpop;
 pub mod dropped_claims;
 pub mod error;
+mod forwarded_param;
 pub mod http_clients;
 pub mod hub_page;
 pub mod kind_settings;

@@ -205,7 +205,8 @@ impl Oauth2Connector {
         }
         query
             .extend_pairs(&self.kind.authorize_params)
-            .extend_pairs(&self.kind.reauthentication_params);
+            .extend_pairs(&self.kind.reauthentication_params)
+            .extend_pairs(request.forwarded_beside(&self.authorization));
         drop(query);
         Ok(url)
     }

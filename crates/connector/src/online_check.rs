@@ -1,5 +1,7 @@
 //! Calls and diagnostics shared by the HTTP kinds in `check connector --online`.
 
+use std::collections::BTreeMap;
+
 use http::header::ACCEPT;
 use openidconnect::{HttpRequest, HttpResponse};
 
@@ -65,6 +67,7 @@ pub(crate) fn attempt_for_random_code(
             auth_time_required: false,
             level_names: Vec::new(),
             login_hint: None,
+            forwarded: BTreeMap::new(),
             ui_locales: None,
         },
         redirected_at: env.now(),

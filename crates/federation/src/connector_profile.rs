@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::blocks::Block;
+use super::forwarded_params::ForwardedParams;
 use super::provider_display::ProviderDisplay;
 use passerelle_protocol::acr::Level;
 
@@ -55,6 +56,8 @@ pub struct ConnectorProfile {
     pub backchannel_logout: bool,
     /// True if its responses may arrive by POST.
     pub posted_callbacks: bool,
+    /// Further parameters that it gets from service providers.
+    pub forwarded_params: ForwardedParams,
     /// The addresses of the identity provider that its file names.
     pub addresses: Vec<String>,
     /// False if the operator has switched the hub's probes of it off.

@@ -18,6 +18,7 @@ mod connector_profile;
 pub mod connector_rules;
 mod current_federation;
 pub mod dated_secret;
+pub mod forwarded_params;
 pub mod identity;
 pub mod localized_text;
 pub mod login;
@@ -31,7 +32,7 @@ pub mod session;
 pub mod testing;
 pub mod validity;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -45,6 +46,7 @@ use session::gate::{self, PermittedConnector, UnavailableReason};
 use crate::identity::declared::DeclaredClaims;
 use crate::identity::scopes::ScopeTable;
 use passerelle_localization::Languages;
+use passerelle_protocol::catalogue::Param;
 use passerelle_protocol::discovery::ProtectionFeatures;
 use passerelle_protocol::email_domain::EmailDomain;
 use passerelle_protocol::ids::{ClientId, ConnectorId, Scope};
@@ -72,6 +74,8 @@ pub struct Federation {
     connectors: BTreeMap<ConnectorId, Arc<ConnectorProfile>>,
     /// The connectors, sorted by name.
     sorted_connectors: Arc<SortedProviders>,
+    /// Names of the further parameters that any connector gets, without `login_hint`.
+    forwarded_params: Arc<[String]>,
     /// The scope table under federation rules.
     pub scopes: ScopeTable,
     /// The scope table under `rules = "openid"`.
@@ -122,6 +126,7 @@ impl Federation {
             data_providers: BTreeMap::new(),
             connectors: BTreeMap::new(),
             sorted_connectors: Arc::default(),
+            forwarded_params: Arc::default(),
             scopes,
             openid_scopes: ScopeTable::openid(),
             declared_claims: Arc::default(),
@@ -172,7 +177,18 @@ impl Federation {
                 .iter()
                 .map(|(id, metadata): (_, &Arc<ConnectorProfile>)| (id, &*metadata.display)),
         );
-        Self { connectors, sorted_connectors: Arc::new(sorted_connectors), ..self }
+        let forwarded: BTreeSet<&String> = connectors
+            .values()
+            .flat_map(|connector| connector.forwarded_params.names())
+            .filter(|name| *name != Param::LoginHint.name())
+            .collect();
+        let forwarded_params = forwarded.into_iter().cloned().collect();
+        Self {
+            connectors,
+            sorted_connectors: Arc::new(sorted_connectors),
+            forwarded_params,
+            ..self
+        }
     }
 
     /// Returns a service provider or a registered client by its client_id, active or not.
@@ -354,5 +370,9 @@ impl ClientDirectory for Federation {
 
     fn is_known_scope(&self, scope: &str, rules: ProtocolRules) -> bool {
         scope == "openid" || self.scope_table(rules).contains(&Scope::from(scope))
+    }
+
+    fn forwarded_params(&self) -> &[String] {
+        &self.forwarded_params
     }
 }

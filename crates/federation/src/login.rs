@@ -42,6 +42,7 @@ mod step;
 pub mod upstream;
 mod verifying;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -169,6 +170,9 @@ pub struct StepInputs<'a> {
     pub check_registration: &'a dyn Fn(&AuthorizationRequest) -> Result<(), ErrorCode>,
     /// Returns the connector that the e-mail domain in `login_hint` leads to, if there is one.
     pub connector_for_login_hint: &'a dyn Fn(&AuthorizationRequest) -> Option<ConnectorId>,
+    /// Returns the further parameters of the request that the connector's file permits.
+    pub forwarded_params:
+        &'a dyn Fn(&ConnectorId, &AuthorizationRequest) -> BTreeMap<String, String>,
     pub consent: ConsentRequirement,
     pub client_type: ClientType,
     /// `{base_url}/api/v2/callback/`, to which the connector's id is appended.

@@ -25,7 +25,7 @@ use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::env::Timestamp;
 use passerelle_protocol::ids::ClientId;
 use passerelle_protocol::params::Params;
-use passerelle_protocol::registration::{ProtocolRules, Registration};
+use passerelle_protocol::registration::{ClientDirectory as _, ProtocolRules, Registration};
 use passerelle_store::StoreError;
 
 /// Media type of a request object (RFC 9101 §9.4.1), without `application/`.
@@ -82,7 +82,9 @@ impl RequestObjects {
         if self.used_jtis.may_have_forgotten(begins_at) {
             return Err(ErrorCode::RequestObjectReplayed);
         }
-        let params = parameters_of_object(&jws.claims, outer, &client.registration)?;
+        let federation = self.core.federation.load();
+        let forwarded = federation.forwarded_params();
+        let params = parameters_of_object(&jws.claims, outer, &client.registration, forwarded)?;
         let used = optional_jti(&jws.claims)?.map(|jti| UsedJti {
             key: request_object_key(client_id, jti),
             until: expires_at + CLOCK_SKEW_TOLERANCE,

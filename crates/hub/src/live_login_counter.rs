@@ -234,6 +234,7 @@ mod tests {
             gate: &gate,
             check_registration: &|_| Ok(()),
             connector_for_login_hint: &|_| None,
+            forwarded_params: &|_, _| BTreeMap::new(),
             consent: passerelle_protocol::registration::ConsentRequirement::Information,
             client_type: passerelle_protocol::registration::ClientType::Confidential,
             callback_base: "",

@@ -21,6 +21,8 @@ pub(super) struct StepAudit<'m> {
     reused: Option<(ConnectorId, Subject, Level)>,
     /// The connector that was called last.
     called: Option<ConnectorId>,
+    /// Names of the service provider's parameters that it gets.
+    forwarded: Vec<String>,
     redirect: Option<Result<(), ErrorCode>>,
     achieved: Option<Level>,
     accepted: bool,
@@ -77,6 +79,7 @@ impl<'m> StepAudit<'m> {
             kind,
             reused,
             called: None,
+            forwarded: Vec::new(),
             redirect: None,
             achieved: None,
             accepted: false,
@@ -87,7 +90,10 @@ impl<'m> StepAudit<'m> {
     /// Records what is already stored, before `effect` is performed.
     pub(crate) fn before_effect(&mut self, login: &Login, effect: &Effect) {
         match effect {
-            Effect::BeginLogin(connector, _) => self.called = Some(connector.clone()),
+            Effect::BeginLogin(connector, request) => {
+                self.called = Some(connector.clone());
+                self.forwarded = request.forwarded.keys().cloned().collect();
+            }
             Effect::CompleteLogin(attempt, ..) => self.called = Some(attempt.connector.clone()),
             Effect::Identify(authentication) => {
                 self.accepted = true;
@@ -215,7 +221,8 @@ impl<'m> StepAudit<'m> {
         };
         self.audit().record(|| {
             let event = with_idp(login_event(EventKind::IdpChosen, login), connector)
-                .level(login.context.request.level);
+                .level(login.context.request.level)
+                .forwarded(&self.forwarded);
             code.map_or(event.clone(), |code| event.code(code).detail(self.error_detail.as_deref()))
         });
         true

@@ -4,6 +4,7 @@ mod login_records;
 mod outcomes;
 mod timer;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub(super) use self::login_records::{CachedLogin, login_key, record_expiry};
@@ -26,6 +27,7 @@ use passerelle_federation::login::{
     StepInputs, StepOutput,
 };
 use passerelle_grants::Gate as _;
+use passerelle_protocol::authorize::AuthorizationRequest;
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::env::Timestamp;
 use passerelle_protocol::ids::{ClientId, ConnectorId, InteractionHash, Secret};
@@ -129,6 +131,7 @@ async fn advance_login(
     let connectors = &services.connectors;
     let gate = |connector: &_, at| connectors.check_access(&sp, connector, at);
     let connector_for_login_hint = |request: &_| connectors.connector_for_login_hint(request);
+    let forwarded_params = param_selector(services);
     let check_registration =
         |request: &_| services.core.federation.load().check_registration(request);
     let (consent, client_type) = consent_requirement(services, &sp);
@@ -139,6 +142,7 @@ async fn advance_login(
         gate: &gate,
         check_registration: &check_registration,
         connector_for_login_hint: &connector_for_login_hint,
+        forwarded_params: &forwarded_params,
         consent,
         client_type,
         callback_base: &callback_base,
@@ -181,6 +185,20 @@ async fn advance_login(
                 step = login::on_effect_outcome(login, outcome, &inputs());
             }
         }
+    }
+}
+
+/// Returns what selects the further parameters of a request that a connector gets, and counts those
+/// that its file doesn't permit.
+fn param_selector(
+    services: &LoginServices,
+) -> impl Fn(&ConnectorId, &AuthorizationRequest) -> BTreeMap<String, String> {
+    move |id, request| {
+        let federation = services.core.federation.load();
+        let Some(connector) = federation.connector(id) else { return BTreeMap::new() };
+        connector.forwarded_params.select(request, |name, reason| {
+            services.core.metrics.record_dropped_param(id, name, reason);
+        })
     }
 }
 

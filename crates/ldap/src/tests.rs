@@ -105,6 +105,7 @@ impl Fixture {
             auth_time_required: true,
             level_names: Vec::new(),
             login_hint: None,
+            forwarded: std::collections::BTreeMap::new(),
             ui_locales: None,
         };
         let left = self.connector.begin_login(request.clone()).await.unwrap();

@@ -21,6 +21,7 @@ pub mod request_object;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -89,6 +90,9 @@ pub struct AuthorizationRequest {
     pub id_token_hint: Option<Secret<String>>,
     /// Well formed, but not known to exist.
     pub idp_hint: Option<ConnectorId>,
+    /// Further parameters that identity providers may get, by name. Their values are not checked.
+    #[serde(default, with = "crate::ids::stored_secret")]
+    pub forwarded: Option<Secret<BTreeMap<String, String>>>,
     /// Language tags, preferred first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ui_locales: Vec<String>,
@@ -401,6 +405,7 @@ fn validate_parameters(
         login_hint: checks::parse_login_hint(value(Param::LoginHint)),
         id_token_hint: value(Param::IdTokenHint).map(|hint| Secret::new(hint.to_owned())),
         idp_hint: checks::permitted_idp_hint(value(Param::IdpHint), proven.registration),
+        forwarded: checks::read_forwarded(params, directory.forwarded_params()),
         ui_locales: checks::parse_ui_locales(value(Param::UiLocales)),
     })
 }

@@ -221,4 +221,9 @@ pub trait ClientDirectory {
 
     /// Returns true if the scope exists under these rules, granted to anyone or not.
     fn is_known_scope(&self, scope: &str, rules: ProtocolRules) -> bool;
+
+    /// Returns the names of further parameters that an identity provider may get.
+    fn forwarded_params(&self) -> &[String] {
+        &[]
+    }
 }

@@ -46,6 +46,8 @@ impl Pseudonym {
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Default, Debug, Serialize, JsonSchema)]
 pub(crate) struct RareFields {
+    /// Names of the service provider's parameters that the identity provider gets, without values.
+    pub forwarded: Option<Vec<String>>,
     /// A block's id, as `passerelle idp list` shows it.
     pub block: Option<String>,
     /// A key, by its RFC 7638 thumbprint.

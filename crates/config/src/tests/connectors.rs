@@ -1,6 +1,7 @@
 //! Tests of connector files of any kind.
 
 use super::*;
+use passerelle_protocol::catalogue::Param;
 
 /// A list of one value of 129 characters.
 const ENDLESS: &str = concat!(
@@ -180,4 +181,45 @@ fn a_connectors_name_is_an_id() {
         .with("connectors/.draft.toml", "x")
         .with("connectors/b.toml.template", "x")
         .loaded();
+}
+
+#[test]
+fn a_protocol_parameter_can_not_be_forwarded() {
+    let forwarding = |name: &str, rule: &str| {
+        let table = format!("\n[kind.oidc.forwarded_params]\n\"{name}\" = {{ {rule} }}\n");
+        Folder::good().with("connectors/idp.toml", format!("{CONNECTOR}{table}"))
+    };
+    let any = "pattern = \".*\"";
+    let read = Param::AUTHORIZATION.iter().map(|param| param.name());
+    let others = ["resource", "client_secret", "iss", "aud", "exp", "sub", "authorization_details"];
+    for reserved in read.chain(others).filter(|name| *name != "login_hint") {
+        for name in [reserved.to_owned(), reserved.to_ascii_uppercase()] {
+            let (_, key, text) = forwarding(&name, any).problem();
+            assert_eq!(key, format!("kind.oidc.forwarded_params.{name}"));
+            assert!(text.contains("must not choose"), "{name}: {text}");
+        }
+    }
+    for name in ["client.id", "client id", "client%5Fid", "state[]", "stäte", "", "a&state"] {
+        let (_, _, text) = forwarding(name, any).problem();
+        assert!(text.contains("is not the name of a parameter"), "{name}: {text}");
+    }
+    for rule in ["pattern = \"(\"", "pattern = \"a)|(b\"", "pattern = \"(\\\\w{900}){900}\""] {
+        let (_, key, _) = forwarding("siret_hint", rule).problem();
+        assert_eq!(key, "kind.oidc.forwarded_params.siret_hint.pattern");
+    }
+    for (file, is_fixed) in [
+        ("login_hint = true", true),
+        ("authorize_params = { LOGIN_hint = \"x\" }", true),
+        ("", false),
+    ] {
+        let text = CONNECTOR.replace("[kind.oidc]", &format!("[kind.oidc]\n{file}"));
+        let rule =
+            "\n[kind.oidc.forwarded_params]\nlogin_hint = { pattern = \".*\", max_length = 512 }\n";
+        let folder = Folder::good().with("connectors/idp.toml", format!("{text}{rule}"));
+        if is_fixed {
+            assert!(folder.problem().2.contains("is also set by this file"), "{file}");
+        } else {
+            folder.loaded();
+        }
+    }
 }

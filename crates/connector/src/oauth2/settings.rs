@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::forwarded_param::ForwardedParam;
 use passerelle_protocol::ids::Scope;
 use passerelle_settings::{AuthoritiesPath, SecretRef};
 
@@ -59,6 +60,11 @@ pub struct Oauth2Kind {
     /// Further parameters of the authorization request, except protocol parameters.
     #[serde(default)]
     pub authorize_params: BTreeMap<String, String>,
+    /// Further parameters of service providers' requests that it gets, for example `siret_hint`, each
+    /// if its value fits. Others are not sent.
+    #[serde(default)]
+    #[schemars(extend("examples" = [{"siret_hint": { "pattern": "[0-9]{14}", "max_length": 14 }}]))]
+    pub forwarded_params: BTreeMap<String, ForwardedParam>,
     /// PEM file of the only certificate authorities trusted for it, relative to the configuration
     /// folder. Default: the system's.
     #[serde(default)]

@@ -4,7 +4,9 @@
 use std::path::PathBuf;
 
 use super::settings::{Oauth2Endpoints, Oauth2Kind};
+use crate::forwarded_param::{check_forwarded_params, forwarded_params};
 use crate::kind_settings::{KindCheck, KindSettings};
+use passerelle_federation::forwarded_params::ForwardedParams;
 use passerelle_federation::identity::mapping::{ClaimPath, ClaimPathError};
 use passerelle_protocol::ids::Secret;
 use passerelle_settings::address::PlainHttp;
@@ -27,6 +29,10 @@ impl KindSettings for Oauth2Kind {
     fn addresses(&self) -> Vec<&str> {
         let Oauth2Endpoints { authorization, token, userinfo, .. } = &self.endpoints;
         vec![&self.issuer, authorization, token, userinfo]
+    }
+
+    fn forwarded_params(&self) -> ForwardedParams {
+        forwarded_params(&self.forwarded_params)
     }
 
     fn check(&self, check: &mut KindCheck<'_>) -> Option<Secret<String>> {
@@ -62,6 +68,8 @@ impl KindSettings for Oauth2Kind {
             let key = format!("authorize_params.{name}");
             check.report(&key, "is also in reauthentication_params", "remove it here");
         }
+        let fixed = self.authorize_params.keys().chain(self.reauthentication_params.keys());
+        check_forwarded_params(check, &self.forwarded_params, fixed);
         check.check_hosts("internal_hosts", &self.internal_hosts);
         check.secret("client_secret", &self.client_secret)
     }

@@ -156,6 +156,7 @@ fn authorization_request() -> UpstreamAuthorizationRequest {
         auth_time_required: false,
         level_names: Vec::new(),
         login_hint: Some("ada@example.org".into()),
+        forwarded: BTreeMap::new(),
         ui_locales: Some("fr".into()),
     }
 }

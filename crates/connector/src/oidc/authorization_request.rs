@@ -115,12 +115,7 @@ pub(super) fn authorization_url(
     for locale in request.ui_locales.iter().flat_map(|locales| locales.split_ascii_whitespace()) {
         builder = builder.add_ui_locale(LanguageTag::new(locale.to_owned()));
     }
-    let essential: Map<String, Value> =
-        [("amr", kind.request_amr), ("auth_time", asking.in_claims)]
-            .into_iter()
-            .filter(|(_, is_requested)| *is_requested)
-            .map(|(claim, _)| (claim.to_owned(), json!({ "essential": true })))
-            .collect();
+    let essential = essential_claims(kind, &asking);
     if !essential.is_empty() {
         builder = builder.add_extra_param("claims", json!({ "id_token": essential }).to_string());
     }
@@ -130,10 +125,20 @@ pub(super) fn authorization_url(
     if let Some(thumbprint) = dpop_jkt {
         builder = builder.add_extra_param("dpop_jkt", thumbprint.to_owned());
     }
-    for (name, value) in &kind.authorize_params {
+    let forwarded = request.forwarded_beside(&provider.authorization_endpoint);
+    for (name, value) in kind.authorize_params.iter().chain(forwarded) {
         builder = builder.add_extra_param(name.clone(), value.clone());
     }
     Ok(builder.url().0)
+}
+
+/// Returns the claims of the ID token to request as essential (Core §5.5.1).
+fn essential_claims(kind: &OidcKind, asking: &AuthTimeRequest) -> Map<String, Value> {
+    [("amr", kind.request_amr), ("auth_time", asking.in_claims)]
+        .into_iter()
+        .filter(|(_, is_requested)| *is_requested)
+        .map(|(claim, _)| (claim.to_owned(), json!({ "essential": true })))
+        .collect()
 }
 
 /// Returns the `response_mode` to send. JARM §2.3; OAuth 2.0 Form Post Response Mode §2; query is the

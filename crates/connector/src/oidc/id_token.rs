@@ -385,6 +385,7 @@ mod tests {
                 auth_time_required: false,
                 level_names: Vec::new(),
                 login_hint: None,
+                forwarded: std::collections::BTreeMap::new(),
                 ui_locales: None,
             },
             redirected_at: OPENED,

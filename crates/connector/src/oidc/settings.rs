@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::forwarded_param::ForwardedParam;
 use passerelle_protocol::alg::{ContentEncryption, EncryptionAlg, SigningAlg};
 use passerelle_protocol::ids::Scope;
 use passerelle_settings::{AuthoritiesPath, CertificateRef, SecretRef};
@@ -142,6 +143,11 @@ pub struct OidcKind {
     /// protocol parameters.
     #[serde(default)]
     pub authorize_params: BTreeMap<String, String>,
+    /// Further parameters of service providers' requests that it gets, for example `siret_hint`, each
+    /// if its value fits. Others are not sent.
+    #[serde(default)]
+    #[schemars(extend("examples" = [{"siret_hint": { "pattern": "[0-9]{14}", "max_length": 14 }}]))]
+    pub forwarded_params: BTreeMap<String, ForwardedParam>,
     /// PEM file of the only certificate authorities trusted for it, relative to the configuration
     /// folder. Default: the system's.
     #[serde(default)]

@@ -7,7 +7,10 @@ use super::fapi2;
 use super::settings::{
     AuthTimeSource, Endpoints, OidcKind, UpstreamAuthMethod, UpstreamFeature, UpstreamResponseMode,
 };
+use crate::forwarded_param::{check_forwarded_params, forwarded_params};
 use crate::kind_settings::{KindCheck, KindSettings};
+use passerelle_federation::forwarded_params::ForwardedParams;
+use passerelle_protocol::catalogue::Param;
 use passerelle_protocol::ids::Secret;
 use passerelle_settings::address::PlainHttp;
 
@@ -80,6 +83,9 @@ impl KindSettings for OidcKind {
             }
         }
         check.check_params("authorize_params", &self.authorize_params, &PROTOCOL_PARAMETERS);
+        let login_hint = Param::LoginHint.name().to_owned();
+        let fixed = self.authorize_params.keys().chain(self.login_hint.then_some(&login_hint));
+        check_forwarded_params(check, &self.forwarded_params, fixed);
         if let Some(claim) = &self.logout_hint_claim {
             check.require_text("logout_hint_claim", claim, "name a claim, for example \"sid\"");
         }
@@ -107,6 +113,10 @@ impl KindSettings for OidcKind {
 
     fn accepts_posted_callbacks(&self) -> bool {
         self.response_mode == UpstreamResponseMode::FormPost
+    }
+
+    fn forwarded_params(&self) -> ForwardedParams {
+        forwarded_params(&self.forwarded_params)
     }
 
     fn addresses(&self) -> Vec<&str> {

@@ -74,7 +74,11 @@ async fn the_authorization_request_has_exactly_the_expected_parameters() {
         "scopes = [\"openid\", \"email\"]\nauthorize_params = { kc_idp_hint = \"x\" }",
     )
     .await;
-    let redirect = fixture.connector.begin_login(authorization_request()).await.unwrap();
+    // The endpoint's own address has the parameter tenant.
+    let forwarded = [("siret_hint", "1&nonce=2"), ("Tenant", "2")];
+    let forwarded = forwarded.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+    let request = UpstreamAuthorizationRequest { forwarded, ..authorization_request() };
+    let redirect = fixture.connector.begin_login(request).await.unwrap();
     let challenge = digest::base64url(&digest::sha256("v".repeat(43).as_bytes()));
     let expected = [
         ("acr_values", "low"),
@@ -86,6 +90,7 @@ async fn the_authorization_request_has_exactly_the_expected_parameters() {
         ("redirect_uri", "https://hub.example/api/v2/callback/fake"),
         ("response_type", "code"),
         ("scope", "openid email"),
+        ("siret_hint", "1&nonce=2"),
         ("state", "the state"),
         ("tenant", "1"),
         ("ui_locales", "fr en"),

@@ -38,6 +38,7 @@ fn authorization_request() -> UpstreamAuthorizationRequest {
         auth_time_required: false,
         level_names: Vec::new(),
         login_hint: None,
+        forwarded: BTreeMap::new(),
         ui_locales: None,
     }
 }

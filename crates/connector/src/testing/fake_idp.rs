@@ -1,5 +1,6 @@
 //! Fake OpenID provider for tests, whose responses a test scripts, with a connector to it.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use arc_swap::ArcSwap;
@@ -352,6 +353,7 @@ pub fn authorization_request() -> UpstreamAuthorizationRequest {
         auth_time_required: false,
         level_names: Vec::new(),
         login_hint: Some("ada@example.org".into()),
+        forwarded: BTreeMap::new(),
         ui_locales: Some("fr en".into()),
     }
 }

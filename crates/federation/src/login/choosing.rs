@@ -179,6 +179,7 @@ pub(super) fn choose_idp(
         auth_time_required: !request.claims.auth_time_optional,
         level_names: request.level_names().cloned().collect(),
         login_hint: request.login_hint.as_ref().map(|hint| hint.reveal().clone()),
+        forwarded: (inputs.forwarded_params)(connector, request),
         ui_locales: (!request.ui_locales.is_empty()).then(|| request.ui_locales.join(" ")),
     };
     PreparingRedirect::enter(context, connector.clone(), upstream_request)

@@ -79,5 +79,6 @@ impl LoginContext {
         request.claims = RequestedClaims::default();
         (request.code_challenge, request.dpop_jkt) = (None, None);
         (request.login_hint, request.id_token_hint, request.idp_hint) = (None, None, None);
+        request.forwarded = None;
     }
 }

@@ -1,9 +1,11 @@
 //! Defines what a login and a connector exchange. Plain data, so that neither depends on the other.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use url::Url;
 
 use crate::assurance::amr::UpstreamAmr;
 use crate::assurance::{AuthenticationRequirement, Level};
@@ -41,6 +43,9 @@ pub struct UpstreamAuthorizationRequest {
     pub level_names: Vec<Arc<str>>,
     #[serde(skip)]
     pub login_hint: Option<String>,
+    /// Further parameters that the connector's file permits.
+    #[serde(skip)]
+    pub forwarded: BTreeMap<String, String>,
     #[serde(skip)]
     pub ui_locales: Option<String>,
 }
@@ -49,6 +54,14 @@ impl UpstreamAuthorizationRequest {
     /// Returns true if the login needs to know when the user authenticated.
     pub const fn needs_auth_time(&self) -> bool {
         self.auth_time_required || self.reauthenticate || self.max_age.is_some()
+    }
+
+    /// Returns the further parameters, without those that the address of the authorization endpoint
+    /// has: a second value could replace it.
+    pub fn forwarded_beside(&self, endpoint: &Url) -> impl Iterator<Item = (&String, &String)> {
+        let is_own =
+            |name: &str| endpoint.query_pairs().any(|(own, _)| own.eq_ignore_ascii_case(name));
+        self.forwarded.iter().filter(move |(name, _)| !is_own(name))
     }
 }
 

@@ -58,6 +58,7 @@ pub fn connector_profile(levels: Levels) -> ConnectorProfile {
         enabled: true,
         listed: true,
         email_domains: vec![],
+        forwarded_params: Default::default(),
         levels,
         amr: vec![],
         mfa: vec![],

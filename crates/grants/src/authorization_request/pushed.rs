@@ -22,6 +22,7 @@ use passerelle_protocol::discovery::path;
 use passerelle_protocol::env::Timestamp;
 use passerelle_protocol::ids::ClientId;
 use passerelle_protocol::params::Params;
+use passerelle_protocol::registration::ClientDirectory as _;
 use passerelle_protocol::sender_constraint::DpopHeader;
 use passerelle_store::{NewRecord, RecordKey, RecordKind, Store, TakeOutcome, Usage};
 
@@ -214,7 +215,9 @@ impl PushedRequestEndpoint {
         request: &PushedRequest,
     ) -> Result<ValidRequestObject, ErrorCode> {
         let registration = &client.registration;
-        let params = request.authorization_params(&registration.client_id);
+        let federation = self.requests.core.federation.load();
+        let params =
+            request.authorization_params(&registration.client_id, federation.forwarded_params());
         match ParameterSource::find_in_push(&params, registration.protection)? {
             ParameterSource::Request | ParameterSource::Pushed(_) => {
                 Ok(ValidRequestObject { params, used: None })

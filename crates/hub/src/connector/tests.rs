@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::future::pending;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -445,6 +446,7 @@ fn attempt() -> Box<LoginAttempt> {
         auth_time_required: false,
         level_names: Vec::new(),
         login_hint: None,
+        forwarded: BTreeMap::new(),
         ui_locales: None,
     };
     let redirect = passerelle_federation::testing::samples::authorization_redirect();

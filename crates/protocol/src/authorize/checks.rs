@@ -2,6 +2,7 @@
 //! returns the parsed one or the error code.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use super::{Prompt, RequestMethod, ResponseMode};
 use crate::catalogue::{ErrorCode as E, RequiredParam};
@@ -45,6 +46,9 @@ pub(super) const MAX_STATE_CHARS: usize = 4096;
 
 /// Maximum length of a `nonce`.
 const MAX_NONCE_CHARS: usize = 1024;
+
+/// Maximum length of a further parameter that identity providers may get.
+const MAX_FORWARDED_BYTES: usize = 2048;
 
 /// Length and character rule of `state` and `nonce`.
 pub(super) struct OpaqueParamRule {
@@ -295,6 +299,18 @@ pub(super) fn permitted_idp_hint(
 ) -> Option<ConnectorId> {
     let named = value.filter(|hint| ConnectorId::is_well_formed(hint)).map(ConnectorId::from);
     named.filter(|connector| registration.hints.permits(connector))
+}
+
+/// Returns the further parameters with these names, if any. A repeated or malformed one is ignored:
+/// no login needs it.
+pub(super) fn read_forwarded(
+    params: &Params,
+    names: &[String],
+) -> Option<Secret<BTreeMap<String, String>>> {
+    let value = |name: &String| params.get(name).filter(|value| value.len() <= MAX_FORWARDED_BYTES);
+    let sent: BTreeMap<String, String> =
+        names.iter().filter_map(|name| Some((name.clone(), value(name)?.to_owned()))).collect();
+    (!sent.is_empty()).then(|| Secret::new(sent))
 }
 
 /// Returns the first eight well-formed language tags (RFC 5646).

@@ -199,7 +199,7 @@ pub fn explain_request(
         Err(code) => parameters_of_unknown_client(params, code),
     };
     parameters.sort_by_key(|parameter| display_position(&parameter.name));
-    parameters.extend(other_parameters(params));
+    parameters.extend(other_parameters(params, directory.forwarded_params()));
     RequestExplanation { outcome: RequestOutcome::from_result(&result), parameters }
 }
 
@@ -255,7 +255,7 @@ fn parameters_of_unknown_client(params: &Params, code: ErrorCode) -> Vec<Paramet
 }
 
 /// Explains parameters that the endpoint doesn't know, up to a bound.
-fn other_parameters(params: &Params) -> Vec<ParameterExplanation> {
+fn other_parameters(params: &Params, forwarded: &[String]) -> Vec<ParameterExplanation> {
     /// Parameters of other endpoints that must never be in an address.
     const SECRETS: &[&str] =
         &["client_secret", "client_assertion", "code_verifier", "code", "access_token", "password"];
@@ -266,6 +266,8 @@ fn other_parameters(params: &Params) -> Vec<ParameterExplanation> {
             let message = "does not belong in an authorization request: addresses are kept in browser histories and logs";
             let fix = "remove it; if the value was a real secret, replace the secret";
             (ParameterStatus::Warning, message, Some(fix.to_owned()))
+        } else if forwarded.contains(name) {
+            (ParameterStatus::Accepted, "is for identity providers whose files name it", None)
         } else {
             (ParameterStatus::Ignored, "the hub does not know this parameter", None)
         };

@@ -49,9 +49,12 @@ impl PushedRequest {
     }
 
     /// Returns the parameters of the authorization request of the authenticated client: those that
-    /// the hub knows, without credentials.
-    pub fn authorization_params(&self, client_id: &ClientId) -> Params {
-        let is_known = |name: &str| Param::AUTHORIZATION.iter().any(|param| param.name() == name);
+    /// the hub knows, and those that identity providers may get (`forwarded`), without credentials.
+    pub fn authorization_params(&self, client_id: &ClientId, forwarded: &[String]) -> Params {
+        let is_known = |name: &str| {
+            Param::AUTHORIZATION.iter().any(|param| param.name() == name)
+                || forwarded.iter().any(|forwarded| forwarded == name)
+        };
         let sent = self.params.pairs().iter().filter(|(name, _)| is_known(name)).cloned();
         let name = Param::ClientId.name();
         // RFC 6749 §2.3.1: with the Authorization header, a client need not repeat its id.
@@ -91,7 +94,7 @@ mod tests {
     #[test]
     fn no_credential_is_among_the_parameters() {
         let body = "client_id=sp&client_secret=s3cret&scope=openid&scope=email&unknown=1";
-        let params = read(body).unwrap().authorization_params(&"sp".into());
+        let params = read(body).unwrap().authorization_params(&"sp".into(), &[]);
         let expected = [("client_id", "sp"), ("scope", "openid"), ("scope", "email")];
         assert_eq!(params.pairs(), expected.map(|(name, value)| (name.into(), value.into())));
         assert!(!format!("{:?}", read(body)).contains("s3cret"));
@@ -102,7 +105,7 @@ mod tests {
         let header: &[u8] = b"Basic c3A6cw=="; // sp:s
         let body = Params::decode(b"scope=openid");
         let request = parse_request(FORM, &[header], body).unwrap();
-        assert_eq!(request.authorization_params(&"sp".into()).get("client_id"), Some("sp"));
+        assert_eq!(request.authorization_params(&"sp".into(), &[]).get("client_id"), Some("sp"));
     }
 
     #[test]

@@ -13,8 +13,8 @@ use crate::json;
 use crate::params::Params;
 use crate::registration::{ProtocolRules, Registration};
 
-/// Returns the parameters of a verified request object. Those in `outer`, beside the object, don't
-/// count (RFC 9101 §6.3).
+/// Returns the parameters of a verified request object, and those that identity providers may get
+/// (`forwarded`). Those in `outer`, beside the object, don't count (RFC 9101 §6.3).
 ///
 /// # Errors
 /// `RequestObjectClient` unless its `client_id` is the client's, `RequestObjectNested`,
@@ -24,6 +24,7 @@ pub fn parameters_of_object(
     claims: &Map<String, Value>,
     outer: &Params,
     registration: &Registration,
+    forwarded: &[String],
 ) -> Result<Params, ErrorCode> {
     let text = |name: &str| claims.get(name).and_then(Value::as_str);
     if text("client_id") != Some(registration.client_id.as_str()) {
@@ -44,7 +45,9 @@ pub fn parameters_of_object(
         .iter()
         .filter_map(|param| Some((*param, claims.get(param.name())?)))
         .map(|(param, value)| Ok((param.name().to_owned(), parameter_text(param, value)?)));
-    sent.collect::<Result<_, _>>().map(Params::new)
+    let further =
+        forwarded.iter().filter_map(|name| Some(Ok((name.clone(), text(name)?.to_owned()))));
+    sent.chain(further).collect::<Result<_, _>>().map(Params::new)
 }
 
 /// RFC 9101 §4: numbers and JSON objects are written as such. Only `max_age` is a number: a `state`
@@ -174,7 +177,8 @@ mod tests {
     fn the_parameters_are_those_of_the_object_alone() {
         let outer =
             Params::decode(b"client_id=sp&scope=openid+email&state=outer&response_type=token");
-        let params = parameters_of_object(&claims(json!({})), &outer, &registration("sp")).unwrap();
+        let params =
+            parameters_of_object(&claims(json!({})), &outer, &registration("sp"), &[]).unwrap();
         let read = |name| params.get(name);
         assert_eq!(read("scope"), Some("openid"));
         assert_eq!(read("max_age"), Some("60"));
@@ -202,6 +206,7 @@ mod tests {
                 &claims(more.clone()),
                 &Params::default(),
                 &registration("sp"),
+                &[],
             );
             assert_eq!(read.unwrap_err(), code, "{more}");
         }
@@ -212,7 +217,12 @@ mod tests {
     fn under_openid_rules_the_response_type_beside_the_object_must_be_the_same() {
         let openid = Registration { rules: ProtocolRules::Openid, ..registration("sp") };
         let read = |outer: &str| {
-            parameters_of_object(&claims(json!({})), &Params::decode(outer.as_bytes()), &openid)
+            parameters_of_object(
+                &claims(json!({})),
+                &Params::decode(outer.as_bytes()),
+                &openid,
+                &[],
+            )
         };
         assert!(read("response_type=code").is_ok() && read("").is_ok());
         assert_eq!(read("response_type=token").unwrap_err(), ErrorCode::RequestObjectDiffers);

@@ -1,5 +1,7 @@
 //! [`Secret`], which neither prints nor serializes its value and overwrites it when it is dropped.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value};
 use zeroize::Zeroize as _;
 
@@ -113,6 +115,12 @@ impl Erase for String {
 impl Erase for Vec<u8> {
     fn erase(&mut self) {
         self.zeroize();
+    }
+}
+
+impl Erase for BTreeMap<String, String> {
+    fn erase(&mut self) {
+        self.values_mut().for_each(Erase::erase);
     }
 }
 

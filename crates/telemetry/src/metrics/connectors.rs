@@ -50,6 +50,8 @@ metric_table! {
             "Malformed members of an identity provider's configuration document that no login needs, (repeated) its repeated ones, and (keys) malformed keys of its key set, which the hub ignores; counted when they change.";
         claims_dropped: IntCounterVec("claims_dropped_total", ["connector", "claim", "reason"])
             "Claims of an identity provider that were left out because their value doesn't fit the mapping rule or the declaration; or because they are only referred to; reason is type, size, characters, date, row, encoding or not_supported.";
+        params_dropped: IntCounterVec("connector_forwarded_params_dropped_total", ["connector", "parameter", "reason"])
+            "Parameters of service providers that an identity provider did not get because their value doesn't fit its forwarded_params; reason is size, characters or pattern.";
     }
 }
 
@@ -63,6 +65,7 @@ impl ConnectorMetrics {
         remove_series(&self.amr_dropped, "connector", stays);
         remove_series(&self.claims_dropped, "connector", stays);
         remove_series(&self.metadata_dropped, "connector", stays);
+        remove_series(&self.params_dropped, "connector", stays);
     }
 }
 
@@ -202,6 +205,17 @@ impl Metrics {
     /// settings.
     pub fn record_dropped_claim(&self, connector: &ConnectorId, claim: &str, reason: &str) {
         self.connectors.claims_dropped.with([connector.as_str(), claim, reason]).inc();
+    }
+
+    /// Records a service provider's parameter that was not sent on. `parameter` is a name of the
+    /// connector's file.
+    pub fn record_dropped_param(
+        &self,
+        connector: &ConnectorId,
+        parameter: &str,
+        reason: &'static str,
+    ) {
+        self.connectors.params_dropped.with([connector.as_str(), parameter, reason]).inc();
     }
 
     /// Records a malformed member of the metadata that was ignored. `member` is a constant.

@@ -215,6 +215,7 @@ impl TwoLogins {
             gate: &gate,
             check_registration: &|_| Ok(()),
             connector_for_login_hint: &|_| None,
+            forwarded_params: &|_, _| BTreeMap::new(),
             consent: self.consent,
             client_type: ClientType::Confidential,
             callback_base: "https://hub.example/api/v2/callback/",

@@ -143,7 +143,7 @@ fn authorization(method: RequestMethod) -> FuzzFunction {
             .map(|platform| check_authorization(&params, method, platform, &clients));
         let pushed = pushed::parse_request(Some(FORM), &[], params);
         if let Ok(pushed) = pushed {
-            let params = pushed.authorization_params(&ClientId::new("sp"));
+            let params = pushed.authorization_params(&ClientId::new("sp"), &[]);
             check_authorization(&params, method, Platform::Standard, &clients);
         }
         accepted.contains(&true)
@@ -350,7 +350,7 @@ fn request_object() -> FuzzFunction {
         for registration in &clients.0 {
             let checked = request_object::check_claims(&jws, registration, samples::ISSUER, NOW);
             let outer = Params::new(Vec::new());
-            let Ok(params) = parameters_of_object(&jws.claims, &outer, registration) else {
+            let Ok(params) = parameters_of_object(&jws.claims, &outer, registration, &[]) else {
                 continue;
             };
             assert!(!params.contains("request") && !params.contains("request_uri"));

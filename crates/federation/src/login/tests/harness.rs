@@ -1,6 +1,7 @@
 //! Runs a login with inputs set by hand. Between two steps it always passes through the store's
 //! format.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::assurance::{AcrCheck, Level};
@@ -130,6 +131,7 @@ impl Harness {
             gate: &self.gate,
             check_registration: &|_| self.registered,
             connector_for_login_hint: &|_| self.login_hint_idp.clone(),
+            forwarded_params: &|_, _| BTreeMap::new(),
             consent: self.consent,
             client_type: self.client_type,
             callback_base: "https://hub.example/api/v2/callback/",
