@@ -103,6 +103,39 @@ async fn the_order_of_a_service_provider_overrides_that_of_the_hub() {
 }
 
 #[actix_web::test]
+async fn several_hints_limit_the_choice_and_the_session_to_them() {
+    let third = r#"
+name = { en = "Third" }
+listed = false
+levels = { lowest = "eidas1", highest = "eidas1" }
+[kind.persona]
+persons = "persons.toml"
+"#;
+    let hub = TestHub::with_files("", &[("connectors/third.toml", third.to_owned())]).await;
+    for (hints, offered) in [
+        ("belvedere third", &["belvedere", "third"][..]),
+        (" third  belvedere third unknown", &["belvedere", "third"]),
+        // None of them can be chosen.
+        ("unknown missing", &["amandier", "belvedere"]),
+    ] {
+        let browser = hub.browser();
+        let page = browser.authorize(&hinted(hints)).await;
+        assert_eq!(page.offered(), offered, "{hints}");
+        signed_in(page, "belvedere").await;
+    }
+    for hints in ["third", "third third", "third ../x"] {
+        let page_url = hub.browser().authorize(&hinted(hints)).await.url;
+        assert!(page_url.contains("/sandbox/third"), "{hints}: {page_url}");
+    }
+    // A session of another connector is not reused.
+    let browser = hub.browser();
+    signed_in(browser.authorize(&Authorize::by("library")).await, "amandier").await;
+    let request = |hints: &str| hinted(hints).with("prompt", "consent");
+    assert!(browser.authorize(&request("belvedere third")).await.is_choice());
+    assert!(browser.authorize(&request("belvedere amandier")).await.is_consent());
+}
+
+#[actix_web::test]
 async fn a_hint_that_is_not_permitted_is_ignored() {
     for (rules, is_followed) in [
         ("", true),

@@ -346,9 +346,9 @@ impl LoginAnswer {
 
 impl LoginContext {
     /// Returns to the choice page after an error of the identity provider. Where `idp_hint` named
-    /// that identity provider, the service provider gets the error instead.
+    /// only that identity provider, the service provider gets the error instead.
     fn back_to_choice(self: Box<Self>, connector: ConnectorId, code: ErrorCode) -> Step {
-        if self.request.idp_hint.as_ref() == Some(&connector) {
+        if self.request.idp_hints == [connector.clone()] {
             return Completed::finish_with_error(self, code);
         }
         self.show_choice(ChoiceBanner { connector: Some(connector), code })

@@ -277,8 +277,9 @@ pub struct ReuseRequest {
     pub max_age: Option<u64>,
     /// The requested minimum level.
     pub level: Level,
-    /// The connector that `idp_hint` names. Absent if the gate refuses it: such a hint is ignored.
-    pub idp_hint: Option<ConnectorId>,
+    /// The connectors that `idp_hint` names, without those that the gate refuses: such a hint is
+    /// ignored.
+    pub idp_hints: Vec<ConnectorId>,
     /// The users that `id_token_hint` and the `claims` member `sub` name. The session's user must
     /// be each of them.
     pub required_subjects: Vec<Subject>,
@@ -336,7 +337,7 @@ pub fn check_reuse(
         (request.max_age.is_some_and(too_old), ReuseError::TooOld),
         (held.is_none(), ReuseError::LevelTooLow),
         (
-            request.idp_hint.as_ref().is_some_and(|hint| *hint != session.login.connector),
+            !request.idp_hints.is_empty() && !request.idp_hints.contains(&session.login.connector),
             ReuseError::OtherConnector,
         ),
         (

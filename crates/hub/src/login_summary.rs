@@ -26,6 +26,8 @@ pub struct LoginSummary {
     pub ui_locales: Vec<String>,
     /// Whether the service provider asks for access while the user is away.
     pub offline_access: bool,
+    /// The connectors that `idp_hint` names, if there are several.
+    pub idp_hints: Vec<ConnectorId>,
     /// The domain of an e-mail address in `login_hint`.
     pub login_hint_domain: Option<EmailDomain>,
     pub opened_at: Timestamp,
@@ -54,6 +56,10 @@ impl LoginSummary {
                 .scopes
                 .iter()
                 .any(|scope| scope.as_str() == OFFLINE_ACCESS),
+            idp_hints: Some(&context.request.idp_hints)
+                .filter(|hints| hints.len() > 1)
+                .cloned()
+                .unwrap_or_default(),
             login_hint_domain: login_hint.and_then(|hint| EmailDomain::from_address(hint.reveal())),
             opened_at: context.opened_at,
             expires_at: context.expires_at,

@@ -112,7 +112,7 @@ fn reuse_request(
         },
         max_age: request.max_age,
         level: request.level,
-        idp_hint: request.idp_hint.clone().filter(is_allowed),
+        idp_hints: request.idp_hints.iter().filter(|hint| is_allowed(hint)).cloned().collect(),
         required_subjects: login.context.required_subjects.clone(),
         session_subject,
     }

@@ -25,6 +25,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use serde_with::{As, OneOrMany, Same};
 
 pub(super) use self::redirect::append_params;
 pub use self::redirect::{AuthorizationResponse, ProvenRedirect, ResponseMode, UnsignedResponse};
@@ -88,8 +89,15 @@ pub struct AuthorizationRequest {
     /// Not verified yet.
     #[serde(default, with = "crate::ids::stored_secret")]
     pub id_token_hint: Option<Secret<String>>,
-    /// Well formed, but not known to exist.
-    pub idp_hint: Option<ConnectorId>,
+    /// The connectors that `idp_hint` names: well formed, each once, but not known to exist.
+    /// Stored as one text if there is one, as earlier releases did.
+    #[serde(
+        default,
+        rename = "idp_hint",
+        skip_serializing_if = "Vec::is_empty",
+        with = "As::<OneOrMany<Same>>"
+    )]
+    pub idp_hints: Vec<ConnectorId>,
     /// Further parameters that identity providers may get, by name. Their values are not checked.
     #[serde(default, with = "crate::ids::stored_secret")]
     pub forwarded: Option<Secret<BTreeMap<String, String>>>,
@@ -404,7 +412,7 @@ fn validate_parameters(
         dpop_jkt,
         login_hint: checks::parse_login_hint(value(Param::LoginHint)),
         id_token_hint: value(Param::IdTokenHint).map(|hint| Secret::new(hint.to_owned())),
-        idp_hint: checks::permitted_idp_hint(value(Param::IdpHint), proven.registration),
+        idp_hints: checks::permitted_idp_hints(value(Param::IdpHint), proven.registration),
         forwarded: checks::read_forwarded(params, directory.forwarded_params()),
         ui_locales: checks::parse_ui_locales(value(Param::UiLocales)),
     })

@@ -84,11 +84,17 @@ pub fn choice_page(
 ) -> ChoicePage {
     let LoginPageContext { hub, locale, summary, .. } = login;
     let federation = hub.core.federation.load();
-    let (email, found) = email_search(login, banner.is_some(), &query.lookup);
-    let entries = login.choices(|id, connector| match &found {
-        Some(found) => found.contains(id),
-        None => connector.listed,
-    });
+    let hinted = hinted_choices(login);
+    let (email, entries) = if hinted.is_empty() {
+        let (email, found) = email_search(login, banner.is_some(), &query.lookup);
+        let is_wanted = |id: &ConnectorId, connector: &ConnectorProfile| match &found {
+            Some(found) => found.contains(id),
+            None => connector.listed,
+        };
+        (email, login.choices(is_wanted))
+    } else {
+        (None, hinted)
+    };
     let is_shown = |candidate: &ProviderCandidate<'_>| {
         candidate.unavailable.is_none()
             || federation.unavailable == passerelle_federation::UnavailableDisplay::Disabled
@@ -130,6 +136,20 @@ pub fn choice_page(
             link: advice.link.clone(),
         }),
     }
+}
+
+/// Returns the entries of the connectors that the service provider has named, if there are several;
+/// none if none of them can be chosen.
+fn hinted_choices(login: &LoginPageContext<'_>) -> Vec<ChoiceEntry> {
+    let hints = &login.summary.idp_hints;
+    if hints.is_empty() {
+        return Vec::new();
+    }
+    let mut entries = login.choices(|id, _| hints.contains(id));
+    if entries.iter().all(|entry| entry.unavailable.is_some()) {
+        entries.clear();
+    }
+    entries
 }
 
 fn failure_banner(login: &LoginPageContext<'_>, banner: login::ChoiceBanner) -> FailureBanner {

@@ -143,7 +143,7 @@ impl Choosing {
 }
 
 /// Returns the connector that `idp_hint` names, or else the one that the e-mail domain in
-/// `login_hint` leads to. A hint that the gate refuses is ignored.
+/// `login_hint` leads to. A hint that the gate refuses is ignored. Of several the user chooses.
 fn hinted_idp(context: &LoginContext, inputs: &StepInputs<'_>) -> Option<ConnectorId> {
     let request = &context.request;
     if context.hint_followed || request.prompt.select_account {
@@ -151,8 +151,11 @@ fn hinted_idp(context: &LoginContext, inputs: &StepInputs<'_>) -> Option<Connect
     }
     let at = AcrCheck::Requested(request.requirement());
     let is_open = |connector: &ConnectorId| (inputs.gate)(connector, at).is_ok();
-    let by_name = request.idp_hint.clone().filter(is_open);
-    by_name.or_else(|| (inputs.connector_for_login_hint)(request).filter(is_open))
+    match request.idp_hints.as_slice() {
+        [only] if is_open(only) => Some(only.clone()),
+        [_, _, ..] if request.idp_hints.iter().any(is_open) => None,
+        _ => (inputs.connector_for_login_hint)(request).filter(is_open),
+    }
 }
 
 /// Prepares the redirect to a connector, if the gate allows it.

@@ -78,7 +78,7 @@ impl LoginContext {
         request.nonce = None;
         request.claims = RequestedClaims::default();
         (request.code_challenge, request.dpop_jkt) = (None, None);
-        (request.login_hint, request.id_token_hint, request.idp_hint) = (None, None, None);
-        request.forwarded = None;
+        (request.login_hint, request.id_token_hint, request.forwarded) = (None, None, None);
+        request.idp_hints = Vec::new();
     }
 }

@@ -29,7 +29,7 @@ fn reuse_request(platform: Platform, level: Level) -> ReuseRequest {
         prompt_login: PromptLogin::NotRequested,
         max_age: None,
         level,
-        idp_hint: None,
+        idp_hints: Vec::new(),
         required_subjects: Vec::new(),
         session_subject: "angela@sp".into(),
     }
@@ -86,12 +86,12 @@ fn a_request_that_demands_more_is_refused_by_table() {
         ("level", ReuseRequest { level: Eidas2, ..plain.clone() }, Err(ReuseError::LevelTooLow)),
         (
             "its own connector",
-            ReuseRequest { idp_hint: Some("impots".into()), ..plain.clone() },
+            ReuseRequest { idp_hints: vec!["other".into(), "impots".into()], ..plain.clone() },
             Ok(Eidas1),
         ),
         (
             "another connector",
-            ReuseRequest { idp_hint: Some("banque".into()), ..plain.clone() },
+            ReuseRequest { idp_hints: vec!["banque".into()], ..plain.clone() },
             Err(ReuseError::OtherConnector),
         ),
         (

@@ -47,6 +47,9 @@ pub(super) const MAX_STATE_CHARS: usize = 4096;
 /// Maximum length of a `nonce`.
 const MAX_NONCE_CHARS: usize = 1024;
 
+/// Values of `idp_hint` that are read: those of one page.
+const MAX_IDP_HINTS: usize = 24;
+
 /// Maximum length of a further parameter that identity providers may get.
 const MAX_FORWARDED_BYTES: usize = 2048;
 
@@ -291,14 +294,24 @@ pub(super) fn parse_login_hint(value: Option<&str>) -> Option<Secret<String>> {
     value.filter(|hint| hint.chars().count() <= 256).map(|hint| Secret::new(hint.to_owned()))
 }
 
-/// Returns the hint if the service provider's file permits it. Other hints are ignored, as are
-/// those that the gate rejects.
-pub(super) fn permitted_idp_hint(
+/// Returns the connectors of `idp_hint`, separated by spaces, that the service provider's file
+/// permits, 24 at most. Others are ignored, as are those that the gate rejects.
+pub(super) fn permitted_idp_hints(
     value: Option<&str>,
     registration: &Registration,
-) -> Option<ConnectorId> {
-    let named = value.filter(|hint| ConnectorId::is_well_formed(hint)).map(ConnectorId::from);
-    named.filter(|connector| registration.hints.permits(connector))
+) -> Vec<ConnectorId> {
+    let named = space_separated(value.unwrap_or_default())
+        .take(MAX_IDP_HINTS)
+        .filter(|hint| ConnectorId::is_well_formed(hint))
+        .map(ConnectorId::from)
+        .filter(|connector| registration.hints.permits(connector));
+    let mut hints = Vec::new();
+    for connector in named {
+        if !hints.contains(&connector) {
+            hints.push(connector);
+        }
+    }
+    hints
 }
 
 /// Returns the further parameters with these names, if any. A repeated or malformed one is ignored:

@@ -130,7 +130,7 @@ fn a_plain_request_is_read() {
     assert!(
         request.login_hint.is_none()
             && request.id_token_hint.is_none()
-            && request.idp_hint.is_none()
+            && request.idp_hints.is_empty()
     );
     assert!(request.ui_locales.is_empty());
 }

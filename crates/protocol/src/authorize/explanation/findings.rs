@@ -306,10 +306,16 @@ impl ParameterCheck<'_> {
     }
 
     fn check_idp_hint(&self, value: &str) -> (Status, String) {
-        let Some(connector) = checks::permitted_idp_hint(Some(value), self.registration) else {
-            let message =
-                "is not the id of a connector that this service provider's file permits as a hint";
-            return (Status::Ignored, message.into());
+        let named = checks::permitted_idp_hints(Some(value), self.registration);
+        let connector = match named.as_slice() {
+            [] => {
+                let message = "is not the id of a connector that this service provider's file permits as a hint";
+                return (Status::Ignored, message.into());
+            }
+            [connector] => connector,
+            _ => {
+                return (Status::Accepted, "the choice page shows these connectors only".into());
+            }
         };
         let lowest = self.context.platform.levels().first().copied().unwrap_or(Level::Eidas1);
         let requirement = self.request.map_or_else(
@@ -317,7 +323,7 @@ impl ParameterCheck<'_> {
             AuthorizationRequest::requirement,
         );
         let client_id = &self.registration.client_id;
-        match (self.context.idp_unavailable_reason)(client_id, &connector, requirement) {
+        match (self.context.idp_unavailable_reason)(client_id, connector, requirement) {
             Some(reason) => (Status::Ignored, format!("{reason}; the choice page is shown")),
             None => {
                 (Status::Accepted, "leads to this identity provider without the choice page".into())

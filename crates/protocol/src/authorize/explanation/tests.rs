@@ -101,6 +101,7 @@ fn a_hint_is_explained_by_the_file_and_by_the_gate() {
         ("la-poste", ParameterStatus::Accepted, "without the choice page"),
         ("off", ParameterStatus::Ignored, "the connector is disabled"),
         ("../x", ParameterStatus::Ignored, "file permits"),
+        ("la-poste off", ParameterStatus::Accepted, "these connectors only"),
     ] {
         let explained = parameter(&[("idp_hint", hint)], "idp_hint");
         assert!(explained.status == status && explained.message.contains(part), "{explained:?}");

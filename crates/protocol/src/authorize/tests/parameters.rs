@@ -149,14 +149,14 @@ fn hints_are_taken_or_ignored_but_never_refused() {
     .unwrap();
     assert_eq!(request.login_hint.unwrap().reveal().chars().count(), 256);
     assert_eq!(request.id_token_hint.unwrap().reveal(), "eyJ");
-    assert_eq!(request.idp_hint, Some(ConnectorId::from("la-poste")));
+    assert_eq!(request.idp_hints, [ConnectorId::from("la-poste")]);
     let request = validate_get(&[
         ("login_hint", &long),
         ("idp_hint", "../x"),
         ("ui_locales", "fr-CA  en <b> a_b"),
     ])
     .unwrap();
-    assert!(request.login_hint.is_none() && request.idp_hint.is_none());
+    assert!(request.login_hint.is_none() && request.idp_hints.is_empty());
     assert_eq!(request.ui_locales, ["fr-CA", "en"]);
 }
 
@@ -170,6 +170,6 @@ fn a_hint_is_used_only_where_the_service_providers_file_permits_it() {
         ("hinted", "impots", false),
     ] {
         let request = validate_get(&[("client_id", client_id), ("idp_hint", hint)]).unwrap();
-        assert_eq!(request.idp_hint.is_some(), followed, "{client_id} {hint}");
+        assert_eq!(!request.idp_hints.is_empty(), followed, "{client_id} {hint}");
     }
 }
