@@ -39,8 +39,12 @@ impl ConfiguredConnector {
     pub fn metadata(&self) -> ConnectorProfile {
         let file = &self.file;
         let name = Arc::new(file.name.clone());
-        let display =
-            ProviderDisplay::new(Arc::clone(&name), file.category.clone(), self.logo.clone());
+        let display = ProviderDisplay::new(
+            Arc::clone(&name),
+            &file.search_terms,
+            file.category.clone(),
+            self.logo.clone(),
+        );
         ConnectorProfile {
             name,
             display: Arc::new(display),

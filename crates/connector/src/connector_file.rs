@@ -29,6 +29,11 @@ pub struct ConnectorFile {
     /// Its heading on the choice page: an id of `[choice] categories` in passerelle.toml.
     #[serde(default)]
     pub category: Option<String>,
+    /// Further words by which the search of the choice page finds it: abbreviations, former names, what
+    /// its users type.
+    #[serde(default)]
+    #[schemars(example = ["DGFiP", "taxes"])]
+    pub search_terms: Vec<String>,
     /// A disabled connector is shown as such and can't be chosen.
     #[serde(default = "yes")]
     pub enabled: bool,

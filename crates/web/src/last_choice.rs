@@ -41,9 +41,11 @@ impl ChoiceQuery {
             .remember_last
             .and_then(|_| hub.cookies.last_choice(&context.request));
         // Every link and form of the list has a query.
-        let is_list = ["list", "q", "category", "page"].iter().any(|name| query.contains(name));
+        let is_list =
+            ["list", "q", "category", "letter", "page"].iter().any(|name| query.contains(name));
         let lookup = if is_list { EmailLookup::List } else { EmailLookup::NotAsked };
-        let list = ListQuery { query: one("q"), category: one("category"), page };
+        let letter = one("letter").and_then(|letter| letter.parse().ok());
+        let list = ListQuery { query: one("q"), category: one("category"), letter, page };
         Self { list, last_used, lookup }
     }
 }

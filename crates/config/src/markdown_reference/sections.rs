@@ -259,6 +259,7 @@ pub(super) const CONNECTOR: &[Section] = &[
             "logo",
             "name",
             "probe",
+            "search_terms",
         ],
         example: r#"name = { fr = "Compte agent", en = "Staff account" }
 email_domains = ["example.org"]

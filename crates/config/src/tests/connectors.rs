@@ -16,6 +16,7 @@ fn each_bad_connector_is_named_with_its_fix() {
     let file = "connectors/idp.toml";
     let rows: &[Row] = &[
         (file, "[acr]", "category = \"Health\"\n[acr]", "category", "a-z, 0-9"),
+        (file, "[acr]", "search_terms = [\"a\", \"*\"]\n[acr]", "search_terms[1]", "a word"),
         (file, "[acr]", "logo = \"none.svg\"\n[acr]", "logo", "put the logo there"),
         (file, "[acr]", "logo = \"idp.toml\"\n[acr]", "logo", ".svg or .png"),
         (file, "[acr]", "logo = \"/etc/passwd\"\n[acr]", "logo", "folder of this file"),

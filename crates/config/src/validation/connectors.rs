@@ -15,11 +15,15 @@ use passerelle_federation::blocks;
 use passerelle_federation::identity::SubjectSource;
 use passerelle_federation::localized_text::{self, MAX_NAME_CHARS};
 use passerelle_federation::logo::Logo;
+use passerelle_federation::provider_display::SearchQuery;
 use passerelle_protocol::ids::ConnectorId;
 use passerelle_settings::toml_folder::list_toml_files;
 use passerelle_settings::{
     Diagnostic, FileCheck, SecretContext, SecretOwnerKind, SourceFile, file_diagnostic,
 };
+
+/// Search terms of a connector, at most.
+const MAX_SEARCH_TERMS: usize = 32;
 
 /// Lists the files of the folder in order of name; the stem of each is a connector's id.
 ///
@@ -130,6 +134,7 @@ fn draft_from_source(
 fn check_file(check: &mut FileCheck<'_>, file: &ConnectorFile) {
     localized_text::check_texts(check, "name", &file.name, MAX_NAME_CHARS);
     check_email_domains(check, &file.email_domains);
+    check_search_terms(check, &file.search_terms);
     if file.category.as_deref().is_some_and(|category| !is_category_id(category)) {
         let fix = "use 1 to 32 characters of a-z, 0-9 and -, as [choice] categories in passerelle.toml does";
         check.report("category", "is not a valid category id", fix);
@@ -150,6 +155,19 @@ fn check_file(check: &mut FileCheck<'_>, file: &ConnectorFile) {
             "defines mfa by itself",
             "list the methods behind it, for example [\"pwd\", \"otp\"]",
         );
+    }
+}
+
+fn check_search_terms(check: &mut FileCheck<'_>, terms: &[String]) {
+    if terms.len() > MAX_SEARCH_TERMS {
+        let fix = format!("keep the {MAX_SEARCH_TERMS} that users type most");
+        check.report("search_terms", "has too many entries", fix);
+    }
+    for (index, term) in terms.iter().enumerate() {
+        if SearchQuery::parse(term).is_none() || term.chars().count() > MAX_NAME_CHARS {
+            let fix = format!("write a word or a name of at most {MAX_NAME_CHARS} characters");
+            check.report(&format!("search_terms[{index}]"), "is no text to search for", fix);
+        }
     }
 }
 

@@ -53,7 +53,7 @@ pub fn login_context(changes: &[(&str, &str)]) -> LoginContext {
 pub fn connector_profile(levels: Levels) -> ConnectorProfile {
     let name = std::sync::Arc::new([("en".to_owned(), "Identity provider".to_owned())].into());
     ConnectorProfile {
-        display: ProviderDisplay::new(std::sync::Arc::clone(&name), None, None).into(),
+        display: ProviderDisplay::new(std::sync::Arc::clone(&name), &[], None, None).into(),
         name,
         enabled: true,
         listed: true,

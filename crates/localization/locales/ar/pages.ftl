@@ -70,6 +70,7 @@ choice-last-used = آخر حساب مستخدم
 choice-forget = عدم تذكّر هذا الحساب
 choice-others = حسابات أخرى
 choice-see-category = { $category }: عرض كل الحسابات ({ $total })
+choice-letters = الحسابات حسب الحرف الأول
 choice-pages = صفحات القائمة
 choice-previous = الحسابات السابقة
 choice-next = الحسابات التالية

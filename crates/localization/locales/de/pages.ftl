@@ -66,6 +66,7 @@ choice-last-used = Zuletzt verwendet
 choice-forget = Dieses Konto nicht merken
 choice-others = Andere Konten
 choice-see-category = { $category }: alle { $total } Konten anzeigen
+choice-letters = Konten nach Anfangsbuchstaben
 choice-pages = Seiten der Liste
 choice-previous = Vorherige Konten
 choice-next = Nächste Konten

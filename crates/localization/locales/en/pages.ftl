@@ -66,6 +66,7 @@ choice-last-used = Last used
 choice-forget = Don’t remember this account
 choice-others = Other accounts
 choice-see-category = { $category }: see all { $total } accounts
+choice-letters = Accounts by first letter
 choice-pages = Pages of the list
 choice-previous = Previous accounts
 choice-next = Next accounts

@@ -66,6 +66,7 @@ choice-last-used = Última cuenta utilizada
 choice-forget = No recordar esta cuenta
 choice-others = Otras cuentas
 choice-see-category = { $category }: ver las { $total } cuentas
+choice-letters = Cuentas por su primera letra
 choice-pages = Páginas de la lista
 choice-previous = Cuentas anteriores
 choice-next = Cuentas siguientes

@@ -69,6 +69,7 @@ choice-last-used = Votre dernier compte
 choice-forget = Ne pas retenir ce compte
 choice-others = Autres comptes
 choice-see-category = { $category } : voir les { $total } comptes
+choice-letters = Comptes par première lettre
 choice-pages = Pages de la liste
 choice-previous = Comptes précédents
 choice-next = Comptes suivants

@@ -69,6 +69,7 @@ choice-last-used = Ultimo account usato
 choice-forget = Non ricordare questo account
 choice-others = Altri account
 choice-see-category = { $category }: mostra tutti i { $total } account
+choice-letters = Account per iniziale
 choice-pages = Pagine dell’elenco
 choice-previous = Account precedenti
 choice-next = Account successivi

@@ -66,6 +66,7 @@ choice-last-used = Laatst gebruikt
 choice-forget = Dit account niet onthouden
 choice-others = Andere accounts
 choice-see-category = { $category }: alle { $total } accounts tonen
+choice-letters = Accounts op beginletter
 choice-pages = Pagina’s van de lijst
 choice-previous = Vorige accounts
 choice-next = Volgende accounts

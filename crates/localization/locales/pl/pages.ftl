@@ -68,6 +68,7 @@ choice-last-used = Ostatnio używane konto
 choice-forget = Nie zapamiętuj tego konta
 choice-others = Inne konta
 choice-see-category = { $category }: zobacz wszystkie konta ({ $total })
+choice-letters = Konta według pierwszej litery
 choice-pages = Strony listy
 choice-previous = Poprzednie konta
 choice-next = Następne konta

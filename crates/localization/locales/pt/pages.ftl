@@ -66,6 +66,7 @@ choice-last-used = Última conta usada
 choice-forget = Não memorizar esta conta
 choice-others = Outras contas
 choice-see-category = { $category }: ver as { $total } contas
+choice-letters = Contas pela primeira letra
 choice-pages = Páginas da lista
 choice-previous = Contas anteriores
 choice-next = Contas seguintes

@@ -71,6 +71,7 @@ choice-last-used = Ultimul cont folosit
 choice-forget = Nu rețineți acest cont
 choice-others = Alte conturi
 choice-see-category = { $category }: vedeți toate conturile ({ $total })
+choice-letters = Conturi după prima literă
 choice-pages = Paginile listei
 choice-previous = Conturile anterioare
 choice-next = Conturile următoare

@@ -82,6 +82,13 @@ pub struct UnavailableProvider {
     pub block_message: Option<OperatorText>,
 }
 
+/// Link to the identity providers whose names begin with a letter.
+struct LetterLink {
+    label: String,
+    url: String,
+    is_current: bool,
+}
+
 /// Banner about the identity provider of the last, failed attempt.
 #[derive(Clone, Debug)]
 pub struct FailureBanner {
@@ -169,6 +176,7 @@ impl ChoicePage {
         matches!(self.email, Some(EmailSearch::Found { .. }))
             || self.list.query.is_some()
             || self.list.category.is_some()
+            || self.list.letter.is_some()
     }
 
     /// Returns whether the page links to the question for an address.
@@ -224,8 +232,25 @@ impl ChoicePage {
         if let Some(category) = &self.list.category {
             query.append_pair("category", category);
         }
+        if let Some(letter) = self.list.letter {
+            query.append_pair("letter", letter.encode_utf8(&mut [0; 4]));
+        }
         query.append_pair("page", &page.to_string());
         format!("{url}?{}", query.finish())
+    }
+
+    /// Returns the links to the names that begin with each letter.
+    fn letter_links(&self, url: &str) -> Vec<LetterLink> {
+        let link = |letter: &char| {
+            let value = letter.to_string();
+            let query = Serializer::new(String::new()).append_pair("letter", &value).finish();
+            LetterLink {
+                label: if *letter == '0' { "0–9".to_owned() } else { value },
+                url: format!("{url}?{query}"),
+                is_current: self.list.letter == Some(*letter),
+            }
+        };
+        self.list.letters.iter().map(link).collect()
     }
 
     fn level_text(&self, t: &Locale) -> String {

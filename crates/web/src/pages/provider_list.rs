@@ -3,9 +3,11 @@
 //! Responsible for grouping, search, paging, and the position of the one used last. Does not decide
 //! which ones can be chosen.
 
+use std::collections::BTreeSet;
+
 use super::choice::{ProviderOption, UnavailableProvider};
 use passerelle_federation::logo::Logo;
-use passerelle_federation::provider_display::{ProviderDisplay, SearchQuery};
+use passerelle_federation::provider_display::{ProviderDisplay, SearchQuery, index_letter};
 use passerelle_federation::session::gate::UnavailableReason;
 use passerelle_localization::{LocalizedStr, OperatorText};
 
@@ -38,6 +40,8 @@ pub struct ListQuery {
     pub query: Option<String>,
     /// The id of a category.
     pub category: Option<String>,
+    /// The letter with which names begin, as the page's links have it.
+    pub letter: Option<char>,
     /// Page number, from 1.
     pub page: usize,
 }
@@ -61,6 +65,10 @@ pub struct ProviderList {
     /// The query, if it is valid.
     pub query: Option<String>,
     pub category: Option<String>,
+    /// The letters with which names of a long list begin.
+    pub letters: BTreeSet<char>,
+    /// The letter of the names that the page shows.
+    pub letter: Option<char>,
 }
 
 /// Identity providers under one heading.
@@ -108,14 +116,17 @@ pub fn build_provider_list(
     last_used: Option<&str>,
     list_query: &ListQuery,
 ) -> ProviderList {
-    let query = list_query.query.as_deref().and_then(SearchQuery::parse);
+    let query = list_query.query.as_deref().and_then(|text| parse_query(text, candidates));
     let category = list_query.category.as_deref().and_then(|id| match id {
         OTHERS_CATEGORY_ID => Some(headings.len()),
         _ => headings.iter().position(|heading| heading.id == id),
     });
+    let letters = index_letters(candidates);
+    let letter = list_query.letter.filter(|letter| letters.contains(letter));
     let is_match = |candidate: &&ProviderCandidate<'_>| {
         query.as_ref().is_none_or(|query| candidate.shown.matches(query))
             && category.is_none_or(|category| candidate.category_index(headings) == category)
+            && letter.is_none_or(|letter| index_letter(&candidate.name) == Some(letter))
     };
     let (mut available, mut unavailable) = (Vec::new(), Vec::new());
     for candidate in candidates.iter().filter(is_match) {
@@ -133,10 +144,12 @@ pub fn build_provider_list(
         has_search: candidates.len() >= MIN_PROVIDERS_FOR_SEARCH,
         query: list_query.query.clone().filter(|_| query.is_some()),
         category: list_query.category.clone().filter(|_| category.is_some()),
+        letters,
+        letter,
         ..ProviderList::default()
     };
     // The one used last is shown at the top only.
-    let is_whole = query.is_none() && category.is_none();
+    let is_whole = query.is_none() && category.is_none() && letter.is_none();
     let last_used = last_used
         .filter(|_| is_whole)
         .and_then(|id| available.iter().position(|candidate| candidate.id == id));
@@ -166,6 +179,22 @@ pub fn build_provider_list(
         list.set_unavailable(unavailable);
     }
     list
+}
+
+/// Returns the query, which forgives wrong letters if nothing is found otherwise.
+fn parse_query(text: &str, candidates: &[ProviderCandidate<'_>]) -> Option<SearchQuery> {
+    let query = SearchQuery::parse(text)?;
+    let is_found = candidates.iter().any(|candidate| candidate.shown.matches(&query));
+    Some(if is_found { query } else { query.with_typos_forgiven() })
+}
+
+/// Returns the letters with which names begin, if there are more than one page of them.
+fn index_letters(candidates: &[ProviderCandidate<'_>]) -> BTreeSet<char> {
+    if candidates.len() <= MAX_PROVIDERS_PER_PAGE {
+        return BTreeSet::new();
+    }
+    let available = candidates.iter().filter(|candidate| candidate.unavailable.is_none());
+    available.filter_map(|candidate| index_letter(&candidate.name)).collect()
 }
 
 /// The available members of a category, or those without one.

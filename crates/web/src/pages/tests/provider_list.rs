@@ -28,6 +28,11 @@ fn search_forgives_case_and_accents_and_appears_from_eight_up() {
         [found("impots"), found("  IMPÔTS "), found("de l"), found("zzz"), found(" ")],
         [1, 1, 3, 0, 20]
     );
+    assert_eq!(
+        [found("inpots"), found("bretange"), found("lyon"), found("lyom")],
+        [1, 1, 2, 2],
+        "a wrong letter is forgiven"
+    );
     let has_search = |count| {
         in_french(|chrome| gallery::choice_page(count).render(chrome)).contains("type=\"search\"")
     };
@@ -70,7 +75,7 @@ fn each_of_three_hundred_can_be_reached_and_is_listed_once() {
         for page in 1..=count.div_ceil(24) {
             all.extend(offered(&many.list(
                 Some("idp-0"),
-                &ListQuery { category: Some(category.clone()), page, query: None },
+                &ListQuery { category: Some(category.clone()), page, ..ListQuery::default() },
             )));
         }
     }
@@ -80,12 +85,42 @@ fn each_of_three_hundred_can_be_reached_and_is_listed_once() {
 }
 
 #[test]
+fn each_of_three_hundred_is_under_one_letter() {
+    let list = ProviderFixture::with_available(300);
+    let at = |letter, page| {
+        list.list(None, &ListQuery { letter: Some(letter), page, ..ListQuery::default() })
+    };
+    let letters = list.list(None, &ListQuery::default()).letters;
+    assert_eq!(letters.iter().collect::<String>(), "ABCDEHILMORUV");
+    let mut all = Vec::new();
+    for letter in letters {
+        for page in 1..=at(letter, 1).list_page.map_or(1, |position| position.pages) {
+            let groups = at(letter, page).groups;
+            let shown = groups.iter().flat_map(|group| &group.providers);
+            all.extend(shown.map(|provider| provider.id.clone()));
+        }
+    }
+    assert_eq!(all.len(), 300);
+    all.sort();
+    all.dedup();
+    assert_eq!(all.len(), 300);
+    let page = ChoicePage { list: at('C', 2), ..gallery::choice_page(0) };
+    let html = in_french(|chrome| page.render(chrome));
+    assert!(html.contains("letter=C&#38;page=1") || html.contains("letter=C&amp;page=1"), "{html}");
+    assert!(html.contains("aria-current=\"true\">C<"), "{html}");
+    assert!(
+        ProviderFixture::with_available(24).list(None, &ListQuery::default()).letters.is_empty()
+    );
+}
+
+#[test]
 fn invalid_query_values_are_ignored() {
     let providers = ProviderFixture::with_available(12).in_categories();
     let plain = providers.list(None, &ListQuery::default());
     for query in [
         ListQuery { category: Some("<script>".into()), ..ListQuery::default() },
         ListQuery { page: usize::MAX, ..ListQuery::default() },
+        ListQuery { letter: Some('\u{0}'), ..ListQuery::default() },
         gallery::search_query(" ’ "),
     ] {
         let page = providers.list(None, &query);

@@ -53,6 +53,7 @@ const HEADINGS: [CategoryHeading<'static>; 4] = [
 fn provider_display(name: &str, category: Option<&str>) -> ProviderDisplay {
     ProviderDisplay::new(
         Arc::new([("fr".to_owned(), name.to_owned())].into()),
+        &[],
         category.map(str::to_owned),
         None,
     )
@@ -209,6 +210,7 @@ pub(super) fn many_provider_choices() -> Vec<(&'static str, ChoicePage)> {
     let whole = ListQuery::default();
     let category =
         |id: &str, page| ListQuery { category: Some(id.into()), page, ..ListQuery::default() };
+    let of_300 = |query| ProviderFixture::with_available(300).choice_page(None, &query);
     let many = ProviderFixture::with_available(300).in_categories();
     let closed = (0..40).fold(ProviderFixture::with_available(2), |providers, n| {
         providers.with_unavailable(
@@ -233,11 +235,8 @@ pub(super) fn many_provider_choices() -> Vec<(&'static str, ChoicePage)> {
         ("choice-categories-300", many.choice_page(None, &whole)),
         ("choice-category", many.choice_page(None, &category("bank", 1))),
         ("choice-category-last", many.choice_page(None, &category("bank", 3))),
-        (
-            "choice-300-last",
-            ProviderFixture::with_available(300)
-                .choice_page(None, &ListQuery { page: 13, ..ListQuery::default() }),
-        ),
+        ("choice-300-last", of_300(ListQuery { page: 13, ..ListQuery::default() })),
+        ("choice-300-letter", of_300(ListQuery { letter: Some('C'), ..ListQuery::default() })),
         ("choice-mostly-closed", closed.choice_page(None, &whole)),
         (
             "choice-logos",
