@@ -144,6 +144,58 @@ async fn listing_of_addresses_by_the_answers_is_stopped() {
 }
 
 #[actix_web::test]
+async fn listing_of_hidden_connectors_by_their_domains_is_stopped() {
+    let hub = hub("choice.ask_email = true\nchoice.hide_unavailable = true").await;
+    let mut seen = Vec::new();
+    for domain in ["closed.example", "unknown.example"] {
+        let browser = hub.browser();
+        let page = browser.authorize(&Authorize::by("bakery")).await;
+        let page = enter(page, &format!("zoe@{domain}")).await;
+        let texts = markup::texts(&page.answer.body, "p").join("\n").replace(domain, "");
+        seen.push((
+            page.answer.status,
+            page.offered(),
+            texts.replace(&page.references().join(""), ""),
+        ));
+    }
+    assert_eq!(seen[0], seen[1]);
+}
+
+#[actix_web::test]
+async fn a_file_of_ten_thousand_domains_is_searched_and_read_again() {
+    let rows = |connector: &str| {
+        let row = |n: usize| format!("*.d{n}.example,{connector}\nd{n}.example,{connector}\n");
+        let many: String = (0..5_000).map(row).collect();
+        format!("domain,connector\n{many}north.example,south\n")
+    };
+    let files = [
+        connector("north", "email_domains = [\"north.example\"]"),
+        connector("south", ""),
+        ("domains.csv".to_owned(), rows("south")),
+    ];
+    let files: Vec<_> = files.iter().map(|(name, text)| (name.as_str(), text.clone())).collect();
+    let settings = format!("{ASKING}\nchoice.email_domain_file = \"domains.csv\"");
+    let hub = TestHub::with_files(&settings, &files).await;
+    let at = async |address: &str, connector: &str| {
+        let browser = hub.browser();
+        let page = enter(browser.authorize(&Authorize::by("bakery")).await, address).await;
+        assert_at(&page, connector);
+    };
+    at("zoe@d4999.example", "south").await;
+    at("zoe@a.b.d0.example", "south").await;
+    let browser = hub.browser();
+    let page = enter(browser.authorize(&Authorize::by("bakery")).await, ADDRESS).await;
+    assert_eq!(page.offered(), ["north", "south"], "both places count");
+    hub.write_file("domains.csv", &rows("north"));
+    hub.reload_files().await;
+    at("zoe@d4999.example", "north").await;
+    // An invalid file keeps the last valid version.
+    hub.write_file("domains.csv", "domain,connector\nd4999.example,south\nnot a domain,south\n");
+    hub.reload_files().await;
+    at("zoe@d4999.example", "north").await;
+}
+
+#[actix_web::test]
 async fn an_email_address_is_neither_stored_nor_shown() {
     let hub = hub("choice.ask_email = true\naudit.sink = \"file\"").await;
     for address in [ADDRESS, "zoe.petit@elsewhere.example", "zoe.petit@shared.example"] {

@@ -25,8 +25,8 @@ use super::validation::service_providers::{self, CheckedServiceProvider, HubSett
 use super::validation::subject_keys::SubjectKeysByVersion;
 use super::validation::traces::TraceHeaders;
 use super::validation::{
-    connector_diagnostics, connectors, consistency, email_domains, ignored_files,
-    insecure_settings, scopes, settings,
+    connector_diagnostics, connectors, consistency, ignored_files, insecure_settings, scopes,
+    settings,
 };
 use passerelle_admin::operator_accounts::PrivateListenerAccess;
 use passerelle_connector::kind_settings::{SupportedKinds, connector_schema};
@@ -247,7 +247,6 @@ fn connector_warnings(
 ) -> Vec<Diagnostic> {
     let is_known = |id: &ConnectorId| connectors.iter().any(|(_, connector)| connector.id == *id);
     let mut warnings = service_providers::unknown_connectors(services, is_known);
-    warnings.extend(email_domains::shared_domain_warnings(connectors));
     for (source, connector) in connectors {
         let platform = settings.platform;
         warnings.extend(connector_diagnostics::connector_warnings(
@@ -329,7 +328,8 @@ fn assemble(
     warnings.extend(connector_diagnostics::unknown_category_warnings(&connectors, &settings));
     warnings.extend(missing_entry_warnings(&source, &settings, &connectors, &service_providers));
     let files = ReloadableFiles::new(load_context, checked_files)?;
-    warnings.extend(files.place_diagnostics().cloned());
+    warnings.extend(files.table_diagnostics().cloned());
+    warnings.extend(files.domain_conflicts());
     let unverified_connectors = files.unverified_connectors();
     let issuer = format!("{}{}", settings.base_url, path::ISSUER);
     Ok(LoadedConfig {
@@ -434,10 +434,12 @@ fn missing_entry_warnings(
         ));
     }
     if settings.choice.ask_email
+        && settings.choice.email_domain_file.is_none()
         && connectors.values().all(|connector| connector.file.email_domains.is_empty())
     {
         let message = "asks users for an e-mail address, but no connector lists email_domains";
-        let fix = "add email_domains to the connectors' files, or remove it";
+        let fix =
+            "add email_domains to the connectors' files or an email_domain_file, or remove it";
         warnings.push(source.diagnostic("choice.ask_email", message, fix));
     }
     for (index, id) in

@@ -18,6 +18,7 @@ mod connector_profile;
 pub mod connector_rules;
 mod current_federation;
 pub mod dated_secret;
+pub mod email_domains;
 pub mod forwarded_params;
 pub mod identity;
 pub mod localized_text;
@@ -37,6 +38,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use blocks::BlockTarget;
+use email_domains::{EmailDomainFile, EmailDomainIndex};
 use logo::Logo;
 use notices::Notice;
 use place_names::PlaceNames;
@@ -74,6 +76,9 @@ pub struct Federation {
     connectors: BTreeMap<ConnectorId, Arc<ConnectorProfile>>,
     /// The connectors, sorted by name.
     sorted_connectors: Arc<SortedProviders>,
+    /// The rows of the file of e-mail domains.
+    pub email_domain_file: Option<Arc<EmailDomainFile>>,
+    email_domains: Arc<EmailDomainIndex>,
     /// Names of the further parameters that any connector gets, without `login_hint`.
     forwarded_params: Arc<[String]>,
     /// The scope table under federation rules.
@@ -126,6 +131,8 @@ impl Federation {
             data_providers: BTreeMap::new(),
             connectors: BTreeMap::new(),
             sorted_connectors: Arc::default(),
+            email_domain_file: None,
+            email_domains: Arc::default(),
             forwarded_params: Arc::default(),
             scopes,
             openid_scopes: ScopeTable::openid(),
@@ -165,7 +172,7 @@ impl Federation {
         Self { data_providers: data_providers.into_iter().map(by_id).collect(), ..self }
     }
 
-    /// Replaces the connectors.
+    /// Replaces the connectors. The file of e-mail domains must be set before.
     #[must_use]
     pub fn with_connectors(
         self,
@@ -183,7 +190,15 @@ impl Federation {
             .filter(|name| *name != Param::LoginHint.name())
             .collect();
         let forwarded_params = forwarded.into_iter().cloned().collect();
+        let listed = connectors.iter().flat_map(|(id, connector)| {
+            connector.email_domains.iter().map(move |pattern| (pattern.as_str(), id))
+        });
+        let rows = self.email_domain_file.iter().flat_map(|file| &file.rows);
+        let rows = rows.map(|row| (&*row.pattern, &row.connector));
+        let known = rows.filter(|(_, connector)| connectors.contains_key(*connector));
+        let email_domains = Arc::new(EmailDomainIndex::new(listed.chain(known)));
         Self {
+            email_domains,
             connectors,
             sorted_connectors: Arc::new(sorted_connectors),
             forwarded_params,
@@ -255,16 +270,9 @@ impl Federation {
         gate::permit_connector(allowed, id, self.connector(id).map(Arc::as_ref), block)
     }
 
-    /// Returns the connectors whose files match the domain most closely, enabled or not.
+    /// Returns the connectors that the domain leads to, enabled or not.
     pub fn connectors_for_domain(&self, domain: &EmailDomain) -> Vec<ConnectorId> {
-        let matches = self.connectors().iter().filter_map(|(id, connector)| {
-            let patterns = connector.email_domains.iter();
-            Some((id, patterns.filter_map(|pattern| domain.match_length(pattern)).max()?))
-        });
-        let matches: Vec<_> = matches.collect();
-        let closest = matches.iter().map(|(_, length)| *length).max();
-        let is_closest = |(_, length): &(_, usize)| Some(*length) == closest;
-        matches.into_iter().filter(is_closest).map(|(id, _)| id.clone()).collect()
+        self.email_domains.find(domain).to_vec()
     }
 
     /// Returns the connectors sorted by name in each language.

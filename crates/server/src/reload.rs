@@ -209,6 +209,8 @@ struct ScanResult {
     next: Option<Result<Candidate, BuildError>>,
     /// `None` if nothing has changed.
     certificates: Option<Vec<CertificateExpiry>>,
+    /// `None` if nothing has changed.
+    domain_conflicts: Option<Vec<Diagnostic>>,
 }
 
 struct Candidate {
@@ -283,6 +285,9 @@ impl ReloadLoop {
                 problem = diagnostic.to_single_line(),
                 "rejected by `passerelle check`, but served"
             );
+        }
+        for conflict in result.domain_conflicts.iter().flatten() {
+            tracing::warn!(problem = conflict.to_single_line(), "an e-mail domain is ambiguous");
         }
         for (kind, count) in result.invalid_counts {
             self.core.metrics.set_invalid_config_files(kind.as_str(), count);
@@ -381,6 +386,7 @@ fn scan(
         digest,
         next,
         certificates: is_changed.then(|| files.certificate_expiries()),
+        domain_conflicts: is_changed.then(|| files.domain_conflicts()),
     }
 }
 

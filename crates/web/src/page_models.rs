@@ -15,9 +15,9 @@ use super::pages::{
 use super::request_context::RequestContext;
 use super::responses::interaction_path;
 use crate::pages::ClaimLabel;
-use passerelle_federation::ConnectorProfile;
 use passerelle_federation::identity::{Claim, ClaimName, Identity};
 use passerelle_federation::login::{self, Consenting};
+use passerelle_federation::{ConnectorProfile, UnavailableDisplay};
 use passerelle_hub::{ChoiceEntry, LoginSummary};
 use passerelle_localization::OperatorText;
 use passerelle_protocol::email_domain::EmailDomain;
@@ -96,8 +96,7 @@ pub fn choice_page(
         (None, hinted)
     };
     let is_shown = |candidate: &ProviderCandidate<'_>| {
-        candidate.unavailable.is_none()
-            || federation.unavailable == passerelle_federation::UnavailableDisplay::Disabled
+        candidate.unavailable.is_none() || federation.unavailable == UnavailableDisplay::Disabled
     };
     let candidates = entries.iter().map(|entry| candidate(locale, entry));
     let candidates: Vec<ProviderCandidate<'_>> = candidates.filter(is_shown).collect();
@@ -138,6 +137,10 @@ pub fn choice_page(
     }
 }
 
+fn has_available(entries: &[ChoiceEntry]) -> bool {
+    entries.iter().any(|entry| entry.unavailable.is_none())
+}
+
 /// Returns the entries of the connectors that the service provider has named, if there are several;
 /// none if none of them can be chosen.
 fn hinted_choices(login: &LoginPageContext<'_>) -> Vec<ChoiceEntry> {
@@ -145,11 +148,8 @@ fn hinted_choices(login: &LoginPageContext<'_>) -> Vec<ChoiceEntry> {
     if hints.is_empty() {
         return Vec::new();
     }
-    let mut entries = login.choices(|id, _| hints.contains(id));
-    if entries.iter().all(|entry| entry.unavailable.is_some()) {
-        entries.clear();
-    }
-    entries
+    let entries = login.choices(|id, _| hints.contains(id));
+    if has_available(&entries) { entries } else { Vec::new() }
 }
 
 fn failure_banner(login: &LoginPageContext<'_>, banner: login::ChoiceBanner) -> FailureBanner {
@@ -193,9 +193,14 @@ fn email_search(
         EmailLookup::List => asked(EmailSearch::List),
         EmailLookup::Domain(domain) => {
             let name = domain.as_str().to_owned();
-            match federation.connectors_for_domain(domain) {
-                found if found.is_empty() => (Some(EmailSearch::Unknown { domain: name }), None),
-                found => (Some(EmailSearch::Found { domain: name }), Some(found)),
+            let found = federation.connectors_for_domain(domain);
+            // Where the page shows no unavailable connectors, the answer doesn't reveal them either.
+            let is_shown = federation.unavailable == UnavailableDisplay::Disabled
+                || has_available(&login.choices(|id, _| found.contains(id)));
+            if found.is_empty() || !is_shown {
+                (Some(EmailSearch::Unknown { domain: name }), None)
+            } else {
+                (Some(EmailSearch::Found { domain: name }), Some(found))
             }
         }
         EmailLookup::NotAsked => {

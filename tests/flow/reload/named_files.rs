@@ -32,9 +32,10 @@ fn settings_that_name_files(schemas: &[(&str, &str)]) -> BTreeSet<String> {
     found
 }
 
-/// The settings of `passerelle.toml` whose file a running hub reads again (docs/reload.md). The
-/// crates `register` and `jose` test the last two.
-const SETTINGS_READ_AGAIN: [&str; 3] = [
+/// The settings of `passerelle.toml` whose file a running hub reads again (docs/reload.md). `email_domains`
+/// tests the first, the crates `register` and `jose` the last two.
+const SETTINGS_READ_AGAIN: [&str; 4] = [
+    "passerelle choice email_domain_file",
     "passerelle place_name_files",
     "passerelle register file path",
     "passerelle vault_transit token file",

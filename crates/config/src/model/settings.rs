@@ -229,6 +229,9 @@ pub struct ChoiceConfig {
     /// Asks for an e-mail address, and finds the connector by its domain. Other users choose from
     /// the list.
     pub ask_email: bool,
+    /// CSV file of further e-mail domains, with the header `domain,connector`: `example.org,la-poste`,
+    /// and `*.example.org,la-poste` for all subdomains. Default: none.
+    pub email_domain_file: Option<FilePath>,
     /// Remembers the connector of the last login in a cookie, and shows it first.
     pub remember_last: bool,
     /// Days until the last choice is forgotten; at most 180.
@@ -245,6 +248,7 @@ impl Default for ChoiceConfig {
             hide_unavailable: false,
             categories: Vec::new(),
             ask_email: false,
+            email_domain_file: None,
             remember_last: false,
             remember_days: defaults::MAX_REMEMBER_DAYS,
             no_account: None,

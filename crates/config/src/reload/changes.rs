@@ -30,6 +30,8 @@ pub struct Changes {
     pub notices: Vec<String>,
     /// Changed tables of place names.
     pub places: Vec<String>,
+    /// The file of e-mail domains, if it has changed.
+    pub email_domains: Vec<String>,
     /// Changed files of messages.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub languages: BTreeMap<String, FileChange>,
@@ -116,6 +118,7 @@ impl ConfigDigest {
             scopes: self.scopes.differing_keys(&next.scopes),
             notices: self.notices.differing_keys(&next.notices),
             places: self.places.differing_keys(&next.places),
+            email_domains: self.email_domains.differing_keys(&next.email_domains),
             languages: file_changes(&self.languages, &next.languages, Arc::clone)
                 .into_iter()
                 .map(|(file, change)| (file.clone(), change))
@@ -278,6 +281,9 @@ impl Changes {
         if !self.places.is_empty() {
             writeln!(text, "place names: {} changed", self.places.join(", "))?;
         }
+        if !self.email_domains.is_empty() {
+            writeln!(text, "e-mail domains: {} changed", self.email_domains.join(", "))?;
+        }
         for (file, change) in &self.languages {
             writeln!(text, "{file}: {change}; affects the pages in this language")?;
         }
@@ -311,8 +317,9 @@ impl Display for Changes {
         let scopes = (!self.scopes.is_empty()).then(|| "scopes changed".to_owned());
         let notices = (!self.notices.is_empty()).then(|| "notices changed".to_owned());
         let places = (!self.places.is_empty()).then(|| "place names changed".to_owned());
+        let domains = (!self.email_domains.is_empty()).then(|| "e-mail domains changed".to_owned());
         let languages = self.languages.iter().map(|(file, change)| format!("{file} {change}"));
-        let files = scopes.into_iter().chain(notices).chain(places).chain(languages);
+        let files = scopes.into_iter().chain(notices).chain(places).chain(domains).chain(languages);
         f.write_str(&join_names(
             &connectors.chain(services).chain(data_providers).chain(files).collect::<Vec<_>>(),
         ))

@@ -30,6 +30,9 @@ pub struct ConfigDigest {
     /// The fingerprints of the tables of place names.
     #[serde(default)]
     pub places: Arc<FieldDigests>,
+    /// The fingerprint of the file of e-mail domains.
+    #[serde(default)]
+    pub email_domains: Arc<FieldDigests>,
     /// The messages of the pages, by file.
     #[serde(default)]
     pub languages: BTreeMap<String, Arc<FieldDigests>>,

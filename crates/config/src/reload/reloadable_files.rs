@@ -8,9 +8,9 @@
 //! Does not decide when to rescan.
 
 mod conflict_resolution;
+mod csv_tables;
 mod entries;
 mod file_set;
-mod places;
 mod scanning;
 mod summary;
 mod unusable_files;
@@ -20,20 +20,22 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use csv_tables::CsvTables;
 use entries::ScopesEntry;
 use file_set::{FileSet, FileVersion, ScanContext};
-use places::PlaceNameTables;
 
 use super::settings_file::SettingsFile;
 use crate::model::{DataProviderFile, ScopesFile, ServiceProviderFile};
 use crate::validation::certificate_expiry::{CertificateExpiry, certificate_expiries};
 use crate::validation::data_providers::CheckedDataProvider;
 use crate::validation::service_providers::CheckedServiceProvider;
-use crate::validation::{connector_diagnostics, languages, scopes::ScopeTables};
+use crate::validation::{connector_diagnostics, email_domains, languages, scopes::ScopeTables};
 use passerelle_connector::ConfiguredConnector;
 use passerelle_connector::kind_settings::connector_schema;
+use passerelle_federation::email_domains::EmailDomainFile;
 use passerelle_federation::identity::scopes::ScopeTable;
 use passerelle_federation::notices::{self, Notice, NoticesFile};
+use passerelle_federation::place_names::PlaceNames;
 use passerelle_federation::{Federation, UnavailableDisplay};
 use passerelle_localization::{Languages, MessageFile};
 use passerelle_protocol::ids::ConnectorId;
@@ -53,7 +55,9 @@ pub struct ReloadableFiles {
     connectors: FileSet<Arc<ConfiguredConnector>>,
     scopes: FileSet<ScopesEntry>,
     notices: FileSet<Arc<[Notice]>>,
-    places: PlaceNameTables,
+    places: CsvTables<PlaceNames>,
+    /// One file, if there is one.
+    email_domains: CsvTables<EmailDomainFile>,
     languages: FileSet<Arc<MessageFile>>,
     /// Conflicts that no pending change has caused: dangling references to a removed file.
     unattributed: Vec<Diagnostic>,
@@ -147,7 +151,8 @@ impl ReloadableFiles {
         scopes.insert_checked(source, entry, &folder);
         let (source, parsed) = checked.notices;
         notices.insert_checked(source, Arc::from(parsed), &folder);
-        let places = PlaceNameTables::read(&context.places);
+        let places = CsvTables::read(&context.places);
+        let email_domains = CsvTables::read(&context.choice.email_domain_file);
         let context = Arc::new(context);
         Ok(Self {
             context,
@@ -157,6 +162,7 @@ impl ReloadableFiles {
             scopes,
             notices,
             places,
+            email_domains,
             languages,
             unattributed: Vec::new(),
             scan_count: 0,
@@ -261,6 +267,7 @@ impl ReloadableFiles {
 
     fn scan(&mut self, buildable: BuildCheck<'_>) -> ScanOutcome {
         self.places.rescan();
+        self.email_domains.rescan();
         let load_context = Arc::clone(&self.context);
         let context = load_context.secret_context();
         let scan = ScanContext { number: self.scan_count, folder: &load_context.folder };
@@ -306,6 +313,7 @@ impl ReloadableFiles {
             .map(|version| Arc::clone(&version.content))
             .unwrap_or_default();
         federation.place_name_files = self.places.active().into();
+        federation.email_domain_file = self.email_domains.active().pop();
         federation.no_account.clone_from(&choice.no_account);
         let messages = self.languages.active_versions().map(|version| Arc::clone(&version.content));
         federation.languages =
@@ -349,9 +357,17 @@ impl ReloadableFiles {
         self.connectors.active_versions().filter_map(check).collect()
     }
 
-    /// Returns the problems of the tables of place names. A start logs them, and shows codes.
-    pub fn place_diagnostics(&self) -> impl Iterator<Item = &Diagnostic> {
-        self.places.diagnostics()
+    /// Returns the problems of tables in CSV. A start logs them, and does without the tables.
+    pub fn table_diagnostics(&self) -> impl Iterator<Item = &Diagnostic> {
+        self.places.diagnostics().chain(self.email_domains.diagnostics())
+    }
+
+    /// Returns a warning for each e-mail domain with two connectors, and for each row of the file of
+    /// domains without a connector.
+    pub fn domain_conflicts(&self) -> Vec<Diagnostic> {
+        let connectors = self.connectors.active_versions();
+        let connectors = connectors.map(|version| (&version.source, &*version.content));
+        email_domains::domain_conflicts(connectors, self.email_domains.with_paths().next())
     }
 
     /// Returns every current problem.
@@ -363,7 +379,7 @@ impl ReloadableFiles {
             .chain(self.data_providers.diagnostics());
         all.chain(self.scopes.diagnostics())
             .chain(self.notices.diagnostics())
-            .chain(self.places.diagnostics())
+            .chain(self.table_diagnostics())
             .chain(self.languages.diagnostics())
             .chain(&self.unattributed)
             .cloned()
@@ -403,8 +419,12 @@ impl ReloadableFiles {
             root.join(languages::FOLDER),
         ];
         folders.extend(languages::language_folders(&root.join(languages::FOLDER)));
-        let places: Vec<PathBuf> =
-            self.places.folders().filter(|folder| !folders.contains(folder)).collect();
+        let places: Vec<PathBuf> = self
+            .places
+            .folders()
+            .chain(self.email_domains.folders())
+            .filter(|folder| !folders.contains(folder))
+            .collect();
         folders.extend(places);
         // Not those of service providers, which may have thousands of folders with secrets.
         for folder in self.connectors.folders_of_references() {

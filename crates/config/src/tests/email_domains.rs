@@ -79,3 +79,28 @@ fn a_question_that_no_connector_answers_is_a_warning() {
     assert!(is_warned(&folder));
     assert!(!is_warned(&folder.with(FILE, listing("\"example.org\""))));
 }
+
+#[test]
+fn conflicts_with_the_file_of_domains_name_both_places() {
+    let rows = "domain,connector\nexample.org,other\nexample.net,idp\nexample.net,other\nexample.com,missing\nexample.org,idp\n";
+    let settings = format!("{SETTINGS}\n[choice]\nemail_domain_file = \"domains.csv\"\n");
+    let folder = Folder::good()
+        .with("passerelle.toml", settings)
+        .with(FILE, listing("\"example.org\""))
+        .with("connectors/other.toml", CONNECTOR.replace("CONNECTOR_IDP", "CONNECTOR_OTHER"))
+        .with("domains.csv", rows);
+    let conflicts = |folder: &Folder| -> Vec<_> {
+        let warnings = folder.loaded().warnings;
+        let of_file = warnings.into_iter().filter(|warning| warning.file.ends_with("domains.csv"));
+        of_file.map(|warning| (warning.line, warning.message)).collect()
+    };
+    let found = conflicts(&folder);
+    for ((line, message), (expected, word)) in
+        found.iter().zip([(2, "the connector idp"), (4, "line 3"), (5, "missing")])
+    {
+        assert!(*line == Some(expected) && message.contains(word), "{line:?}: {message}");
+    }
+    assert_eq!(found.len(), 3, "{found:?}");
+    let invalid = folder.with("domains.csv", "domain,connector\nexample.org,other\nwww,other\n");
+    assert_eq!(conflicts(&invalid)[0].0, Some(3));
+}

@@ -1,11 +1,12 @@
-//! Checks the e-mail domains of connector files.
+//! Checks the e-mail domains of connector files, and of the file of domains.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use passerelle_protocol::email_domain::EmailDomain;
-use passerelle_settings::{Diagnostic, FileCheck, SourceFile, ValueError};
+use std::collections::{BTreeSet, HashMap};
+use std::path::Path;
 
 use passerelle_connector::ConfiguredConnector;
+use passerelle_federation::email_domains::{EmailDomainFile, EmailDomainRow, check_pattern};
+use passerelle_protocol::ids::ConnectorId;
+use passerelle_settings::{Diagnostic, FileCheck, SourceFile, ValueError, file_diagnostic};
 
 /// Checks the domains that one file lists.
 pub(crate) fn check_email_domains(check: &mut FileCheck<'_>, patterns: &[String]) {
@@ -21,52 +22,51 @@ pub(crate) fn check_email_domains(check: &mut FileCheck<'_>, patterns: &[String]
     }
 }
 
-fn check_pattern(pattern: &str) -> Result<(), ValueError> {
-    let domain = pattern.strip_prefix("*.").unwrap_or(pattern);
-    if domain.contains('*') {
-        return Err(ValueError::new(
-            "has a * that does not stand for all subdomains",
-            "write example.org, or *.example.org for its subdomains",
-        ));
-    }
-    if domain.contains('@') {
-        return Err(ValueError::new(
-            "is an address and not a domain",
-            "write only what follows the @",
-        ));
-    }
-    match EmailDomain::parse(domain) {
-        Some(parsed) if parsed.as_str() == domain => Ok(()),
-        Some(_) => Err(ValueError::new(
-            "is not written as it is compared, so it would never match",
-            "write it in lower case, and an international name in ASCII (xn--…)",
-        )),
-        None => Err(ValueError::new(
-            "is not a domain name of two labels or more",
-            "write example.org, or *.example.org for its subdomains",
-        )),
-    }
-}
+/// Conflicts that are reported, at most.
+const MAX_CONFLICTS: usize = 50;
 
-/// Returns a warning for each domain that two files list: its users choose between the two.
-pub(crate) fn shared_domain_warnings(
-    connectors: &[(SourceFile, ConfiguredConnector)],
+/// Returns a warning for each domain with two connectors, between which its users choose, and for
+/// each row of `file` without a connector.
+pub(crate) fn domain_conflicts<'a>(
+    connectors: impl Iterator<Item = (&'a SourceFile, &'a ConfiguredConnector)>,
+    file: Option<(&Path, &EmailDomainFile)>,
 ) -> Vec<Diagnostic> {
-    let mut first_owners = BTreeMap::new();
-    let mut warnings = Vec::new();
+    let mut first: HashMap<&str, (&ConnectorId, String)> = HashMap::new();
+    let (mut known, mut found) = (BTreeSet::new(), Vec::new());
+    let conflict = |place: &str| {
+        format!("is also at {place}: users of this domain choose between the two connectors")
+    };
     for (source, connector) in connectors {
+        known.insert(&connector.id);
         for (index, pattern) in connector.file.email_domains.iter().enumerate() {
-            let owner = *first_owners.entry(pattern).or_insert(&connector.id);
-            if *owner == connector.id {
-                continue;
-            }
             let key = format!("email_domains[{index}]");
-            let message = format!(
-                "is also listed by the connector {owner}: users of this domain choose between the two"
-            );
-            let fix = "remove it from one of the files, unless both serve the domain";
-            warnings.push(source.diagnostic(&key, message, fix));
+            let place = format!("the connector {}", connector.id);
+            let (owner, place) = first.entry(pattern).or_insert((&connector.id, place));
+            if **owner != connector.id {
+                let fix = "remove it from one of the files, unless both serve the domain";
+                found.push(source.diagnostic(&key, conflict(place), fix));
+            }
         }
     }
-    warnings
+    for (path, row) in file.iter().flat_map(|(path, file)| file.rows.iter().map(|row| (*path, row)))
+    {
+        let report = |message: String, fix: &str| Diagnostic {
+            line: Some(row.line),
+            ..file_diagnostic(path, message, fix)
+        };
+        let EmailDomainRow { pattern, connector, line } = row;
+        if !known.contains(connector) {
+            let message = format!("names the connector {connector}, which does not exist");
+            found.push(report(message, "remove the row, or add the connector's file"));
+            continue;
+        }
+        let (owner, place) =
+            first.entry(pattern).or_insert_with(|| (connector, format!("line {line}")));
+        if *owner != connector {
+            let message = format!("the domain {pattern} of {connector} {}", conflict(place));
+            found.push(report(message, "remove one of the two, unless both serve the domain"));
+        }
+    }
+    found.truncate(MAX_CONFLICTS);
+    found
 }

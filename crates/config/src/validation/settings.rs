@@ -317,7 +317,8 @@ fn join_paths(settings: &mut Settings, folder: &Path) {
     ];
     let certificates = settings.public.client_certificates.iter_mut();
     let ca = certificates.filter_map(|certificates| certificates.ca.as_mut()).map(AsMut::as_mut);
-    let named = settings.theme.iter_mut().chain(&mut settings.place_name_files).map(AsMut::as_mut);
+    let named = settings.theme.iter_mut().chain(&mut settings.place_name_files);
+    let named = named.chain(&mut settings.choice.email_domain_file).map(AsMut::as_mut);
     let written = settings.audit.checkpoint_copy.iter_mut();
     let written = written.chain(&mut settings.process.writable_folders);
     for path in required.into_iter().chain(ca).chain(named).chain(written) {

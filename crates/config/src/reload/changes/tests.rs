@@ -40,6 +40,7 @@ fn before() -> ConfigDigest {
         scopes: fields(&[("scopes", "1")]),
         notices: Arc::default(),
         places: Arc::default(),
+        email_domains: Arc::default(),
         languages: BTreeMap::new(),
     }
 }

@@ -55,6 +55,7 @@ impl ReloadableFiles {
                 .map(|version| Arc::clone(&version.fields))
                 .unwrap_or_default(),
             places: self.places.digests(),
+            email_domains: self.email_domains.digests(),
         }
     }
 }

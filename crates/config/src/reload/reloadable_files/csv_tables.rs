@@ -1,5 +1,5 @@
-//! Follows the tables of place names. They are not TOML, and one that is invalid stops nothing: the
-//! pages show codes instead of names.
+//! Follows the tables of place names and of e-mail domains. They are not TOML, and one that is
+//! invalid stops nothing: the pages show codes instead of names, and users choose from the list.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -7,37 +7,65 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use passerelle_federation::email_domains::{EmailDomainFile, MAX_EMAIL_DOMAIN_FILE_BYTES};
 use passerelle_federation::place_names::{MAX_PLACES_BYTES, PlaceNames};
 use passerelle_protocol::digest;
 use passerelle_settings::{
     Diagnostic, FieldDigests, FilePath, FileStamp, file_diagnostic, safe_read,
 };
 
-/// The tables of place names, in the order of the settings.
-#[derive(Clone, Debug, Default)]
-pub(super) struct PlaceNameTables(Vec<PlaceNameTable>);
+/// A table that a CSV file has.
+pub(super) trait CsvTable: Sized {
+    const MAX_BYTES: usize;
+
+    /// Parses the file.
+    ///
+    /// # Errors
+    /// Returns a diagnostic with the line.
+    fn parse(file: &Path, bytes: &[u8]) -> Result<Self, Diagnostic>;
+}
+
+impl CsvTable for PlaceNames {
+    const MAX_BYTES: usize = MAX_PLACES_BYTES;
+
+    fn parse(file: &Path, bytes: &[u8]) -> Result<Self, Diagnostic> {
+        Self::parse(file, bytes)
+    }
+}
+
+impl CsvTable for EmailDomainFile {
+    const MAX_BYTES: usize = MAX_EMAIL_DOMAIN_FILE_BYTES;
+
+    fn parse(file: &Path, bytes: &[u8]) -> Result<Self, Diagnostic> {
+        Self::parse(file, bytes)
+    }
+}
+
+/// Tables of one kind, in the order of the settings.
+#[derive(Clone, Debug)]
+pub(super) struct CsvTables<T>(Vec<CsvTableFile<T>>);
 
 #[derive(Clone, Debug)]
-struct PlaceNameTable {
+struct CsvTableFile<T> {
     path: PathBuf,
     stamp: FileStamp,
     /// SHA-256 of the active version.
     hash: [u8; 32],
-    active: Option<Arc<PlaceNames>>,
+    active: Option<Arc<T>>,
     problem: Option<Diagnostic>,
 }
 
-impl PlaceNameTables {
+impl<T: CsvTable> CsvTables<T> {
     /// Reads the files.
-    pub(super) fn read(paths: &[FilePath]) -> Self {
-        let unread = |path: &FilePath| PlaceNameTable {
+    pub(super) fn read<'p>(paths: impl IntoIterator<Item = &'p FilePath>) -> Self {
+        let unread = |path: &FilePath| CsvTableFile {
             path: path.to_path_buf(),
             stamp: FileStamp::default(),
             hash: [0; 32],
             active: None,
             problem: None,
         };
-        let mut tables = Self(paths.iter().map(unread).collect());
+        let mut tables = Self(paths.into_iter().map(unread).collect());
         tables.rescan();
         tables
     }
@@ -62,8 +90,13 @@ impl PlaceNameTables {
     }
 
     /// Returns the active tables.
-    pub(super) fn active(&self) -> Vec<Arc<PlaceNames>> {
+    pub(super) fn active(&self) -> Vec<Arc<T>> {
         self.0.iter().filter_map(|table| table.active.clone()).collect()
+    }
+
+    /// Returns the active tables with their paths.
+    pub(super) fn with_paths(&self) -> impl Iterator<Item = (&Path, &T)> {
+        self.0.iter().filter_map(|table| Some((&*table.path, &**table.active.as_ref()?)))
     }
 
     /// Returns the problems of invalid files.
@@ -73,7 +106,7 @@ impl PlaceNameTables {
 
     /// Returns the fingerprints of the active versions, by file name.
     pub(super) fn digests(&self) -> Arc<FieldDigests> {
-        let digest = |table: &PlaceNameTable| {
+        let digest = |table: &CsvTableFile<T>| {
             let name = table.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             (name, table.hash)
         };
@@ -90,13 +123,13 @@ impl PlaceNameTables {
     }
 }
 
-fn read_table(path: &Path) -> Result<([u8; 32], PlaceNames), Diagnostic> {
+fn read_table<T: CsvTable>(path: &Path) -> Result<([u8; 32], T), Diagnostic> {
     let file: File = safe_read::open_regular_file(path).map_err(|error| error.in_file(path))?;
     let mut bytes = Vec::new();
-    file.take(MAX_PLACES_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(|_| {
+    file.take(T::MAX_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(|_| {
         file_diagnostic(path, "the file can't be read", "allow this user to read it")
     })?;
-    Ok((digest::sha256(&bytes), PlaceNames::parse(path, &bytes)?))
+    Ok((digest::sha256(&bytes), T::parse(path, &bytes)?))
 }
 
 #[cfg(test)]
@@ -108,11 +141,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("places.csv");
         let write = |text: &str| std::fs::write(&path, text).unwrap();
-        let name = |tables: &PlaceNameTables| {
+        let name = |tables: &CsvTables<PlaceNames>| {
             let active = tables.active();
             active.first().and_then(|table| table.name("75107", "fr")).map(str::to_owned)
         };
-        let mut tables = PlaceNameTables::read(&[path.clone().into()]);
+        let mut tables = CsvTables::read(&[path.clone().into()]);
         assert_eq!((name(&tables), tables.diagnostics().count()), (None, 1), "missing");
         write("code,name\n75107,Paris\n");
         tables.rescan();
