@@ -65,7 +65,7 @@ async fn decrypt_and_verify(
 }
 
 /// Decrypts a JWE. Returns its header and the signed token in it.
-fn decrypt_jwe(jwe: &str, alg: &str, private: &Jwk) -> (Value, String) {
+pub(super) fn decrypt_jwe(jwe: &str, alg: &str, private: &Jwk) -> (Value, String) {
     let decrypter: Box<dyn JweDecrypter> = match alg {
         "ECDH-ES" => Box::new(ECDH_ES.decrypter_from_jwk(private).unwrap()),
         "RSA-OAEP-256" => Box::new(RSA_OAEP_256.decrypter_from_jwk(private).unwrap()),

@@ -2,6 +2,7 @@
 //! `tests/documents/certification/modules.md` lists the modules of the OpenID Foundation's plans for each test.
 
 mod accounts;
+mod encryption;
 mod logout;
 mod parameters;
 

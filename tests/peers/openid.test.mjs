@@ -5,7 +5,9 @@ import { spawn } from 'node:child_process';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { exportJWK, generateKeyPair } from 'jose';
 import * as oidc from 'openid-client';
+import { responseEncryption } from './federation.mjs';
 import { Browser, IDP_CLIENT, IDP_SECRET, chooseProvider, parseForms, freePorts, random, signIn, startHub } from './harness.mjs';
 import { startIdp } from './real-idp.mjs';
 
@@ -19,7 +21,7 @@ const JANE = {
   phone_number: '+33 1 23 45 67 89', phone_number_verified: false,
 };
 
-let hub, idp, sp, client;
+let hub, idp, sp, encrypted, client;
 before(async () => {
   const [port, privatePort, idpPort] = await freePorts(3);
   idp = await startIdp({
@@ -27,12 +29,17 @@ before(async () => {
     redirectUris: [`http://localhost:${port}/api/v2/callback/real`],
   });
   sp = { id: 'ordinary', secret: random(32), redirectUri: `http://localhost:${port}/sp/ordinary/callback` };
+  const { publicKey, privateKey } = await generateKeyPair('ECDH-ES', { crv: 'P-256', extractable: true });
+  const jwk = { ...await exportJWK(publicKey), kid: 'enc-1', use: 'enc', alg: 'ECDH-ES' };
+  encrypted = { id: 'encrypted', secret: random(32), redirectUri: `http://localhost:${port}/sp/encrypted/callback`, privateKey };
+  const openid = 'rules = "openid"\nconsent = "none"';
+  const registered = [
+    { ...sp, extra: openid },
+    { ...encrypted, extra: `${openid}\nuserinfo_signed_response_alg = "RS256"\n${responseEncryption('ECDH-ES', [jwk])}` },
+  ];
   hub = await startHub('hub-openid', {
     port, privatePort, register: '', settings: 'identity_source = "provider"\nsubject = "provider"',
-    sps: [{
-      ...sp, redirectUris: [sp.redirectUri], scopes: SCOPES,
-      extra: 'rules = "openid"\nconsent = "none"',
-    }],
+    sps: registered.map((file) => ({ ...file, redirectUris: [file.redirectUri], scopes: SCOPES })),
     connectors: {
       real: `name = { en = "Real provider" }
 levels = { lowest = "eidas1", highest = "eidas1" }
@@ -79,6 +86,19 @@ test('an ordinary client: short state and nonce, Basic, RS256, userinfo as JSON 
     assert.equal(response.headers.get('content-type'), 'application/json; charset=utf-8');
     assert.deepEqual(await response.json(), { sub: claims.sub, ...JANE });
   }
+});
+
+test('openid-client decrypts ID token and userinfo of a client that registered encryption', async () => {
+  const server = new URL(`${hub.issuer}/.well-known/openid-configuration`);
+  const metadata = { userinfo_signed_response_alg: 'RS256' };
+  const decrypting = await oidc.discovery(server, encrypted.id, metadata, oidc.ClientSecretBasic(encrypted.secret), { execute: [oidc.allowInsecureRequests] });
+  oidc.enableDecryptingResponses(decrypting, ['A256GCM'], { key: encrypted.privateKey, alg: 'ECDH-ES', kid: 'enc-1' });
+  const asked = oidc.buildAuthorizationUrl(decrypting, { redirect_uri: encrypted.redirectUri, scope: SCOPE }).href;
+  const back = new URL(await signIn(new Browser(), asked, { login: 'jane', stopAt: encrypted.redirectUri }));
+  const tokens = await oidc.authorizationCodeGrant(decrypting, back, { idTokenExpected: true });
+  assert.equal(tokens.id_token.split('.').length, 5);
+  const userinfo = await oidc.fetchUserInfo(decrypting, tokens.access_token, tokens.claims().sub);
+  assert.equal(userinfo.email, JANE.email);
 });
 
 test('neither state nor nonce: none comes back', async () => {

@@ -269,17 +269,16 @@ impl ClientMetadata {
         ];
         // Another default than that of OpenID Connect Dynamic Client Registration 1.0 §2 and JARM §3.
         let content = ContentEncryption::default().as_str();
-        let tokens = service.encryption.iter().flat_map(|algs| {
-            [
-                ("id_token_encrypted_response", algs.id_token),
-                ("userinfo_encrypted_response", algs.userinfo),
-            ]
-        });
-        let responses =
-            protection.response_encryption.map(|alg| ("authorization_encrypted_response", alg));
-        for (name, alg) in tokens.chain(responses) {
-            self.set(&format!("{name}_alg"), Value::from(alg.as_str()));
-            self.set(&format!("{name}_enc"), Value::from(content));
+        let encrypted = [
+            ("id_token_encrypted_response", service.encryption.id_token),
+            ("userinfo_encrypted_response", service.encryption.userinfo),
+            ("authorization_encrypted_response", protection.response_encryption),
+        ];
+        for (name, alg) in encrypted {
+            if let Some(alg) = alg {
+                self.set(&format!("{name}_alg"), Value::from(alg.as_str()));
+                self.set(&format!("{name}_enc"), Value::from(content));
+            }
         }
         for (name, alg) in algorithms {
             if let Some(alg) = alg {

@@ -48,8 +48,8 @@ pub struct ServiceProvider {
     pub class: Option<Arc<str>>,
     /// Source of its public keys.
     pub keys: KeySource,
-    /// How its responses are encrypted; `None` if they are only signed.
-    pub encryption: Option<ResponseEncryptionAlgs>,
+    /// How its responses are encrypted.
+    pub encryption: ResponseEncryptionAlgs,
     /// Where it receives logout tokens; `None` if it receives none.
     pub logout_endpoint: Option<LogoutEndpoint>,
     /// Logins that it may start per minute; `None` for the hub's default.

@@ -39,11 +39,18 @@ impl JwksUri {
 }
 
 /// Algorithms that a service provider's ID tokens and userinfo responses are encrypted with (R005,
-/// R007). The content encryption is always A256GCM.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// R007); `None` for those that are only signed. The content encryption is always A256GCM.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ResponseEncryptionAlgs {
     /// For ID tokens.
-    pub id_token: EncryptionAlg,
+    pub id_token: Option<EncryptionAlg>,
     /// For userinfo responses.
-    pub userinfo: EncryptionAlg,
+    pub userinfo: Option<EncryptionAlg>,
+}
+
+impl ResponseEncryptionAlgs {
+    /// Returns the algorithms that the client's keys must support.
+    pub fn iter(self) -> impl Iterator<Item = EncryptionAlg> {
+        self.id_token.into_iter().chain(self.userinfo)
+    }
 }

@@ -290,8 +290,7 @@ impl Federation {
             keys: &service.keys,
             encryption: service
                 .encryption
-                .map_or_else(Vec::new, |algs| vec![algs.id_token, algs.userinfo])
-                .into_iter()
+                .iter()
                 .chain(service.registration.protection.response_encryption)
                 .collect(),
         });
@@ -321,16 +320,18 @@ impl Federation {
     pub fn protection_features(
         &self,
         policy: RequestPolicy,
-        has_registration: bool,
+        registration: Option<ProtocolRules>,
     ) -> ProtectionFeatures {
+        let active = self.services.values().filter(|service| service.registration.active);
         let is_used = |is_user: fn(&RequestProtection) -> bool| {
-            let registrations = self.services.values().map(|service| &service.registration);
-            let mut active = registrations.filter(|registration| registration.active);
-            has_registration || active.any(|active| is_user(&active.protection))
+            let mut protections = active.clone().map(|service| &service.registration.protection);
+            registration.is_some() || protections.any(is_user)
         };
         let signs_messages = policy.profile.is_some_and(SecurityProfile::signs_messages);
         ProtectionFeatures {
             policy,
+            encrypted_tokens: registration == Some(ProtocolRules::Openid)
+                || active.clone().any(|service| service.encryption.iter().next().is_some()),
             request_objects: signs_messages || is_used(|used| used.request_object_algs.is_some()),
             signed_responses: signs_messages || is_used(|used| used.response_alg.is_some()),
             encrypted_responses: is_used(|used| used.response_encryption.is_some()),

@@ -11,7 +11,7 @@ use super::HubCore;
 use super::client::ClientAuthenticator;
 use super::error::GrantError;
 use super::records::{TokenRecord, load_record, token_key};
-use super::response_signer::{JwtKind, ResponseSigner};
+use super::response_signer::{JwtKind, ResponseEncryption, ResponseSigner};
 use super::sender::SenderVerifier;
 use super::token_issuer::event_for_token;
 use passerelle_audit::EventKind;
@@ -108,8 +108,8 @@ impl AccessTokens {
     }
 
     /// Returns the userinfo response: a JWS with the service provider's registered algorithm,
-    /// encrypted on the high platform (R007); plain JSON if a service provider with `rules =
-    /// "openid"` registered no algorithm.
+    /// encrypted if it registered so (R007); plain JSON if a service provider with `rules = "openid"`
+    /// registered no algorithm.
     ///
     /// # Errors
     /// `AccessTokenInvalid`, `BearerInBody`, `ClientKeysMissing`, the codes of a token that is
@@ -142,6 +142,10 @@ impl AccessTokens {
         let (client, now) = (&valid.client, self.core.env.now());
         let encryption = self.signer.userinfo_encryption(client)?;
         let Some(alg) = client.userinfo_signed_response_alg else {
+            // The configuration loader excludes this case: only signed responses are encrypted.
+            if matches!(encryption, ResponseEncryption::Encrypted(_)) {
+                return Err(ErrorCode::EncryptionFailed);
+            }
             let claims =
                 PlainUserinfo { sub: valid.token.subject.as_str(), identity: &valid.token.claims };
             return serde_json::to_vec(&claims)

@@ -12,7 +12,6 @@ use serde::ser::SerializeMap as _;
 use super::HubCore;
 use super::client_keys::KeyDirectory;
 use passerelle_federation::assurance::Platform;
-use passerelle_federation::client_keys::ResponseEncryptionAlgs;
 use passerelle_federation::{DataProvider, IntrospectionResponseFormat, ServiceProvider};
 use passerelle_jose::encrypt::{EncryptionKey, JweEncryptError, JweMark};
 use passerelle_jose::jwt_signer::sign_jwt;
@@ -63,7 +62,7 @@ impl JwtKind {
 /// does not affect it.
 #[derive(Debug)]
 pub(super) enum ResponseEncryption {
-    /// Signed only: ID tokens and userinfo on the standard platform.
+    /// Signed only; plain JSON for userinfo that is not signed either.
     SignedOnly,
     Encrypted(Arc<EncryptionKey>),
 }
@@ -254,34 +253,32 @@ impl ResponseSigner {
         &self,
         client: &ServiceProvider,
     ) -> Result<ResponseEncryption, ErrorCode> {
-        self.response_encryption(client, |algs| algs.id_token)
+        self.response_encryption(client, client.encryption.id_token)
     }
 
     /// Returns the encryption of userinfo for this service provider.
     ///
     /// # Errors
-    /// `ClientKeysMissing` if no usable key is known, and on the high platform if no encryption is
-    /// registered.
+    /// `ClientKeysMissing` if no usable key is known, or if no encryption is registered on the high
+    /// platform: a missing key never leads to an unencrypted response.
     pub(super) fn userinfo_encryption(
         &self,
         client: &ServiceProvider,
     ) -> Result<ResponseEncryption, ErrorCode> {
-        self.response_encryption(client, |algs| algs.userinfo)
+        self.response_encryption(client, client.encryption.userinfo)
     }
 
     fn response_encryption(
         &self,
         client: &ServiceProvider,
-        alg: impl FnOnce(&ResponseEncryptionAlgs) -> EncryptionAlg,
+        alg: Option<EncryptionAlg>,
     ) -> Result<ResponseEncryption, ErrorCode> {
-        match (self.core.platform, &client.encryption) {
+        match (self.core.platform, alg) {
             (Platform::Standard, None) => Ok(ResponseEncryption::SignedOnly),
             // The configuration loader excludes this case; a federation built otherwise must not
             // leak either.
             (Platform::High, None) => Err(ErrorCode::ClientKeysMissing),
-            (Platform::Standard | Platform::High, Some(algs)) => {
-                self.client_encryption(client, alg(algs))
-            }
+            (Platform::Standard | Platform::High, Some(alg)) => self.client_encryption(client, alg),
         }
     }
 

@@ -212,7 +212,7 @@ impl Sessions {
         }
         // Stored with the writes that the session and the code need anyway, so that redeeming a
         // code needs no extra write.
-        if client.encryption.is_some() && session.hint_key.is_none() {
+        if client.encryption.id_token.is_some() && session.hint_key.is_none() {
             session.hint_key = Some(Secret::new(self.core.env.entropy().token()));
         }
     }

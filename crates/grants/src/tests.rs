@@ -145,7 +145,7 @@ fn service(client_id: &str, active: bool, alg: SigningAlg) -> ServiceProvider {
         status_page: false,
         class: None,
         keys: KeySource::None,
-        encryption: None,
+        encryption: Default::default(),
         logout_endpoint: None,
         logins_per_minute: None,
         id_token_claims: false,

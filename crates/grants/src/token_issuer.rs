@@ -104,7 +104,7 @@ impl TokenIssuer {
         });
     }
 
-    /// Signs an ID token, and encrypts it if the client's responses are. It has the claims of the
+    /// Signs an ID token, and encrypts it if the client registered so. It has the claims of the
     /// granted scopes if the client gets them there now, and the claims that the request names.
     pub(crate) async fn issue_id_token(
         &self,

@@ -13,7 +13,7 @@ use super::acr::Platform;
 use super::authorize::Prompt;
 use super::client_auth::AuthMethod;
 use crate::ids::Scope;
-use algorithms::{ENCRYPTION_ALGS, ENCRYPTION_ENCS, SIGNING_ALGS, token_encryption};
+use algorithms::{ENCRYPTION_ALGS, ENCRYPTION_ENCS, SIGNING_ALGS};
 pub use mutual_tls::CertificateSupport;
 pub use request_protection::ProtectionFeatures;
 use request_protection::push_endpoint;
@@ -109,7 +109,8 @@ pub fn discovery_document(provider: &DiscoveryInput<'_>) -> String {
     let client_algs = protection.client_signing_algs();
     let mut auth_methods = protection.auth_methods_without_certificate(provider.has_public_clients);
     auth_methods.extend(certificates.iter().flat_map(CertificateSupport::auth_methods));
-    let (algs, encs) = token_encryption(provider.platform);
+    let encrypts = provider.platform == Platform::High || protection.encrypted_tokens;
+    let (algs, encs) = (encrypts.then_some(ENCRYPTION_ALGS), encrypts.then_some(ENCRYPTION_ENCS));
     let openid = json!({
         "issuer": provider.issuer,
         "authorization_endpoint": at(path::AUTHORIZE),
@@ -259,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_high_platform_publishes_encryption_and_its_own_levels() {
+    fn the_high_platform_publishes_encryption_and_its_own_levels() {
         let high = document(Platform::High);
         assert_eq!(high["acr_values_supported"], json!(["eidas2", "eidas3"]));
         assert_eq!(

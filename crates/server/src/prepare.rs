@@ -297,8 +297,10 @@ impl DiscoveryPublisher {
             sends_logout_tokens: federation.sends_logout_tokens() || registration.is_some(),
             ui_locales: &ui_locales,
             service_documentation: settings.service_documentation.as_deref(),
-            protection: federation
-                .protection_features(settings.request_policy(), registration.is_some()),
+            protection: federation.protection_features(
+                settings.request_policy(),
+                registration.map(|endpoint| endpoint.rules),
+            ),
             issues_refresh_tokens,
             client_certificates: self.certificate_support(),
         });

@@ -28,7 +28,6 @@ use passerelle_grants::logout_redirects::{LogoutDestination, LogoutRequestKey};
 use passerelle_grants::pending_post::PostedMessage;
 use passerelle_hub::LogoutOutcome;
 use passerelle_localization::OperatorText;
-use passerelle_protocol::acr::Platform;
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::discovery::path;
 use passerelle_protocol::ids::{ClientId, ConnectorId, Secret};
@@ -101,9 +100,7 @@ pub(crate) async fn post(
             }
         }
         // Only the session can verify an encrypted ID token, and its cookie comes with the GET.
-        Err(ErrorCode::LogoutHintEncrypted)
-            if hub.core.platform == Platform::High && fits_in_url(&forwarded) =>
-        {
+        Err(ErrorCode::LogoutHintEncrypted) if fits_in_url(&forwarded) => {
             Ok(with_query(&encode_params(&forwarded)))
         }
         Err(code) => Err(Rejection::MalformedLogout(code)),

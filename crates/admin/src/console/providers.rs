@@ -251,7 +251,7 @@ fn service_settings(service: &ServiceProvider) -> Vec<SettingRow> {
         ("identity provider hints", text(&registration.hints)),
         ("refresh tokens", yes_or_no(service.refresh_tokens.is_some())),
         ("receives logout tokens", yes_or_no(service.logout_endpoint.is_some())),
-        ("responses encrypted", yes_or_no(service.encryption.is_some())),
+        ("responses encrypted", yes_or_no(service.encryption.iter().next().is_some())),
         ("logins per minute", logins),
         ("post-logout redirect URIs", list(&registration.post_logout_redirect_uris)),
         ("home page", registration.home_page.clone()),

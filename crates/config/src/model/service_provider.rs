@@ -106,22 +106,22 @@ pub struct ServiceProviderFile {
     /// Signature algorithm of its ID tokens. Default: ES256; RS256 under `rules = "openid"`.
     #[serde(default)]
     pub id_token_signed_response_alg: Option<SigningAlg>,
-    /// Signature algorithm of its userinfo responses. Default: ES256; plain JSON under `rules =
-    /// "openid"`.
+    /// Signature algorithm of its userinfo responses. Default: ES256; under `rules = "openid"` plain
+    /// JSON, or that of its ID tokens if userinfo is encrypted.
     #[serde(default)]
     pub userinfo_signed_response_alg: Option<SigningAlg>,
-    /// Encryption algorithm of its ID tokens. Required on the high platform, and only allowed
-    /// there.
+    /// Encryption algorithm of its ID tokens. Required on the high platform; elsewhere under `rules =
+    /// "openid"` only. Default there: they are only signed.
     #[serde(default)]
     pub id_token_encrypted_response_alg: Option<EncryptionAlg>,
-    /// Content encryption, on the high platform. Default: A256GCM, the only supported one.
+    /// Content encryption. Default: A256GCM, the only supported one.
     #[serde(default)]
     pub id_token_encrypted_response_enc: Option<ContentEncryption>,
-    /// Encryption algorithm of its userinfo responses, on the high platform. Default: that of its
-    /// ID tokens.
+    /// Encryption algorithm of its userinfo responses. Default: that of its ID tokens on the high
+    /// platform; under `rules = "openid"` they are not encrypted.
     #[serde(default)]
     pub userinfo_encrypted_response_alg: Option<EncryptionAlg>,
-    /// Content encryption, on the high platform. Default: A256GCM, the only supported one.
+    /// Content encryption. Default: A256GCM, the only supported one.
     #[serde(default)]
     pub userinfo_encrypted_response_enc: Option<ContentEncryption>,
     /// Signature algorithm of its request objects (RFC 9101). Default: it sends none; under `rules =
@@ -215,8 +215,7 @@ pub struct ServiceProviderFile {
     /// Which identity providers it may use, and how they are shown.
     #[serde(default)]
     pub connectors: ConnectorRules,
-    /// Its public keys, to verify its assertions (`private_key_jwt`) and, on the high platform, to
-    /// encrypt its tokens.
+    /// Its public keys, to verify its assertions (`private_key_jwt`) and to encrypt its tokens.
     #[serde(default)]
     pub jwks: Option<JwksSource>,
     /// Instead of `jwks`: where it publishes its keys. Fetched and refreshed in the background.

@@ -12,6 +12,7 @@ use passerelle_federation::client_keys::{JwksUri, KeySource, ResponseEncryptionA
 use passerelle_jose::ClientKeys;
 use passerelle_protocol::acr::Platform;
 use passerelle_protocol::alg::EncryptionAlg;
+use passerelle_protocol::registration::ProtocolRules;
 use passerelle_settings::address::{self, PlainHttp};
 use passerelle_settings::{Diagnostic, FileCheck, SecretContext, SourceFile, safe_read};
 
@@ -68,64 +69,86 @@ pub(crate) fn read_key_source(
     check.collect(found).unwrap_or(KeySource::None)
 }
 
-/// Returns the encryption of a service provider's responses, which is required on the high platform
-/// and rejected on the standard one. The algorithm is explicit rather than derived from the keys,
-/// so that adding a key doesn't change it.
+/// Returns the encryption of a service provider's responses: required on the high platform, as
+/// registered under `rules = "openid"`, and otherwise rejected. The algorithm is explicit rather
+/// than derived from the keys, so that adding a key doesn't change it.
 pub(crate) fn response_encryption(
     check: &mut FileCheck<'_>,
     file: &ServiceProviderFile,
     keys: &KeySource,
     platform: Platform,
-) -> Option<ResponseEncryptionAlgs> {
-    match platform {
-        Platform::Standard => {
-            reject_on_standard(check, file);
-            None
+) -> ResponseEncryptionAlgs {
+    let mut algs = ResponseEncryptionAlgs {
+        id_token: file.id_token_encrypted_response_alg,
+        userinfo: file.userinfo_encrypted_response_alg,
+    };
+    match (platform, file.rules) {
+        (Platform::High, _) => {
+            algs.userinfo = algs.userinfo.or(algs.id_token);
+            if algs.id_token.is_none() {
+                report_missing_encryption(check, keys);
+            }
         }
-        Platform::High => require_on_high(check, file, keys),
+        (Platform::Standard, ProtocolRules::Openid) => check_content_encryption(check, file),
+        (Platform::Standard, ProtocolRules::Federation) => {
+            reject_encryption(check, file);
+            return ResponseEncryptionAlgs::default();
+        }
     }
+    let is_encrypted = platform == Platform::High || algs.iter().next().is_some();
+    if is_encrypted && file.jwks.is_none() && file.jwks_uri.is_none() {
+        let message = "is missing, but its tokens are encrypted to a key of the service provider";
+        let fix = "add jwks = { file = \"…\" }, or jwks_uri, with a public key for encryption (use = \"enc\") and its kid";
+        check.report("jwks", message, fix);
+    }
+    let mut needed: Vec<EncryptionAlg> = algs.iter().collect();
+    needed.dedup();
+    check_encryption_keys(check, keys, &needed);
+    algs
 }
 
-fn reject_on_standard(check: &mut FileCheck<'_>, file: &ServiceProviderFile) {
+fn reject_encryption(check: &mut FileCheck<'_>, file: &ServiceProviderFile) {
     let encryption_keys = [
         ("id_token_encrypted_response_alg", file.id_token_encrypted_response_alg.is_some()),
         ("id_token_encrypted_response_enc", file.id_token_encrypted_response_enc.is_some()),
         ("userinfo_encrypted_response_alg", file.userinfo_encrypted_response_alg.is_some()),
         ("userinfo_encrypted_response_enc", file.userinfo_encrypted_response_enc.is_some()),
     ];
-    let message = "requires encryption, but on the standard platform responses are only signed";
-    let fix = "remove it, or register this service provider on the high platform";
+    let message =
+        "requires encryption, but the specification only signs responses on the standard platform";
+    let fix = "remove it; write rules = \"openid\", if the service uses plain OpenID Connect; or register it on the high platform";
     check.report_each_set(encryption_keys, message, fix);
 }
 
-fn require_on_high(
-    check: &mut FileCheck<'_>,
-    file: &ServiceProviderFile,
-    keys: &KeySource,
-) -> Option<ResponseEncryptionAlgs> {
-    if file.jwks.is_none() && file.jwks_uri.is_none() {
-        let message = "is missing, but on the high platform tokens are encrypted to a key of the service provider";
-        let fix = "add jwks = { file = \"…\" }, or jwks_uri, with a public key for encryption (use = \"enc\") and its kid";
-        check.report("jwks", message, fix);
-    }
-    let Some(id_token) = file.id_token_encrypted_response_alg else {
-        let message = "is missing, but on the high platform tokens are encrypted";
-        let known = EncryptionAlg::ALL.map(EncryptionAlg::as_str).join(", ");
-        let fix = format!(
-            "write the algorithm that the service provider uses, one of: {known}{}",
-            usable_algorithms(keys)
-        );
-        check.report("id_token_encrypted_response_alg", message, fix);
-        return None;
-    };
-    let encryption = ResponseEncryptionAlgs {
-        id_token,
-        userinfo: file.userinfo_encrypted_response_alg.unwrap_or(id_token),
-    };
-    let mut algs = vec![encryption.id_token, encryption.userinfo];
-    algs.dedup();
-    check_encryption_keys(check, keys, &algs);
-    Some(encryption)
+fn check_content_encryption(check: &mut FileCheck<'_>, file: &ServiceProviderFile) {
+    let without_alg = [
+        (
+            "id_token_encrypted_response_enc",
+            file.id_token_encrypted_response_enc.is_some()
+                && file.id_token_encrypted_response_alg.is_none(),
+        ),
+        (
+            "userinfo_encrypted_response_enc",
+            file.userinfo_encrypted_response_enc.is_some()
+                && file.userinfo_encrypted_response_alg.is_none(),
+        ),
+    ];
+    let message = "is set, but no algorithm is registered to encrypt with";
+    check.report_each_set(
+        without_alg,
+        message,
+        "add the setting that ends with _alg, or remove it",
+    );
+}
+
+fn report_missing_encryption(check: &mut FileCheck<'_>, keys: &KeySource) {
+    let message = "is missing, but on the high platform tokens are encrypted";
+    let known = EncryptionAlg::ALL.map(EncryptionAlg::as_str).join(", ");
+    let fix = format!(
+        "write the algorithm that the service provider uses, one of: {known}{}",
+        usable_algorithms(keys)
+    );
+    check.report("id_token_encrypted_response_alg", message, fix);
 }
 
 /// Checks that an inline key set has a key for each algorithm. Keys at a `jwks_uri` may change and

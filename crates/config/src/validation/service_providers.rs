@@ -91,6 +91,9 @@ pub fn check_file(
     client_certificates::check_client_certificates(check, &file, declarations);
     let message = "contains no currently valid secret: every token request of this service provider is rejected";
     let no_valid_secret = NoValidSecret::new(check, &secrets, message);
+    let encryption = platform
+        .map(|platform| client_keys::response_encryption(check, &file, &keys, platform))
+        .unwrap_or_default();
     let service_provider = ServiceProvider {
         registration: registration(check, &file, &keys, hub),
         name: file.name.clone(),
@@ -100,15 +103,15 @@ pub fn check_file(
         id_token_signed_response_alg: id_token_alg(&file),
         userinfo_signed_response_alg: file.userinfo_signed_response_alg.or(match file.rules {
             ProtocolRules::Federation => Some(SigningAlg::ES256),
-            ProtocolRules::Openid => None,
+            // Only signed responses are encrypted: encryption alone proves no sender.
+            ProtocolRules::Openid => encryption.userinfo.map(|_| id_token_alg(&file)),
         }),
         allowed_connectors: file.connectors.allowed_connectors(),
         order: ConnectorOrder::with_preference(&file.connectors.order, order),
         logo: read_logo(check, &file),
         status_page: file.status_page,
         class: file.class.as_deref().map(Arc::from),
-        encryption: platform
-            .and_then(|platform| client_keys::response_encryption(check, &file, &keys, platform)),
+        encryption,
         logout_endpoint: backchannel_logout::read_logout_endpoint(check, &file),
         logins_per_minute: file.logins_per_minute.and_then(NonZeroU32::new),
         id_token_claims: has_id_token_claims(&file, declarations),

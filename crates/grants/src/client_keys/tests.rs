@@ -44,13 +44,10 @@ impl ClientKeysFixture {
             internal_hosts: vec!["127.0.0.1".into()],
         };
         let encryption = ResponseEncryptionAlgs {
-            id_token: EncryptionAlg::EcdhEs,
-            userinfo: EncryptionAlg::EcdhEs,
+            id_token: Some(EncryptionAlg::EcdhEs),
+            userinfo: Some(EncryptionAlg::EcdhEs),
         };
-        let service = ServiceProvider {
-            encryption: Some(encryption),
-            ..service_with("sp", KeySource::Uri(address))
-        };
+        let service = ServiceProvider { encryption, ..service_with("sp", KeySource::Uri(address)) };
         let federation =
             Federation::new([service], ScopeTable::default(), UnavailableDisplay::Disabled);
         let clock = Arc::new(ManualClock::at(Timestamp::from_seconds(1_000_000)));

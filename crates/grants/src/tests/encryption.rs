@@ -1,4 +1,4 @@
-//! The high platform: nothing is sent unencrypted, and briefly unavailable keys consume no code
+//! Encrypted responses: nothing is sent unencrypted, and briefly unavailable keys consume no code
 //! (R005, R007, R041, R042).
 
 use std::sync::LazyLock;
@@ -15,10 +15,11 @@ use passerelle_protocol::alg::EncryptionAlg;
 
 static PRIVATE: LazyLock<Jwk> = LazyLock::new(|| Jwk::generate_ec_key(EcCurve::P256).unwrap());
 
-const ECDH: Option<ResponseEncryptionAlgs> = Some(ResponseEncryptionAlgs {
-    id_token: EncryptionAlg::EcdhEs,
-    userinfo: EncryptionAlg::EcdhEs,
-});
+const ECDH: ResponseEncryptionAlgs = ResponseEncryptionAlgs {
+    id_token: Some(EncryptionAlg::EcdhEs),
+    userinfo: Some(EncryptionAlg::EcdhEs),
+};
+const NONE: ResponseEncryptionAlgs = ResponseEncryptionAlgs { id_token: None, userinfo: None };
 
 /// The public half of [`PRIVATE`], for encryption or for signatures.
 pub(super) fn keys(purpose: &str) -> KeySource {
@@ -39,7 +40,7 @@ impl Hub {
         hub
     }
 
-    fn set_encryption(&self, keys: KeySource, encryption: Option<ResponseEncryptionAlgs>) {
+    fn set_encryption(&self, keys: KeySource, encryption: ResponseEncryptionAlgs) {
         let service = ServiceProvider { encryption, ..service_with("sp", keys) };
         self.set_federation(federation_with([service]));
     }
@@ -102,7 +103,7 @@ async fn whether_a_service_provider_has_keys_is_revealed_to_itself_alone() {
 #[tokio::test]
 async fn on_high_nothing_is_sent_unencrypted_whatever_the_registration_lacks() {
     for (keys, encryption) in
-        [(KeySource::None, None), (keys("enc"), None), (KeySource::None, ECDH)]
+        [(KeySource::None, NONE), (keys("enc"), NONE), (KeySource::None, ECDH)]
     {
         let hub = Hub::high();
         let (access_token, _) = hub.tokens("code", &[("acr_values", "eidas2")]).await;
@@ -111,4 +112,29 @@ async fn on_high_nothing_is_sent_unencrypted_whatever_the_registration_lacks() {
         assert_eq!(hub.redeem("another").await, Err(ErrorCode::ClientKeysMissing));
         assert_eq!(hub.userinfo(&access_token).await, Err(ErrorCode::ClientKeysMissing));
     }
+}
+
+/// Attack: the keys of a service provider are kept away, so that its tokens come unencrypted.
+#[tokio::test]
+async fn on_standard_a_missing_key_never_leads_to_an_unencrypted_response() {
+    let hub = Hub::new();
+    let (access_token, _) = hub.tokens("code", &[]).await;
+    hub.issue("another", &[]).await;
+    for keys in [KeySource::None, keys("sig")] {
+        hub.set_encryption(keys, ECDH);
+        assert_eq!(hub.redeem("another").await, Err(ErrorCode::ClientKeysMissing));
+        assert_eq!(hub.userinfo(&access_token).await, Err(ErrorCode::ClientKeysMissing));
+    }
+}
+
+/// Attack: userinfo of a service provider that gets plain JSON leaks what it has registered to be
+/// encrypted.
+#[tokio::test]
+async fn encrypted_userinfo_is_never_sent_as_plain_json() {
+    let hub = Hub::new();
+    let (access_token, _) = hub.tokens("code", &[]).await;
+    let mut service = service_with("sp", keys("enc"));
+    (service.encryption, service.userinfo_signed_response_alg) = (ECDH, None);
+    hub.set_federation(federation_with([service]));
+    assert_eq!(hub.userinfo(&access_token).await, Err(ErrorCode::EncryptionFailed));
 }

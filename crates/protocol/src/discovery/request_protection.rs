@@ -18,11 +18,13 @@ use crate::sender_constraint::{DPOP_SIGNING_ALGS, FAPI_DPOP_SIGNING_ALGS};
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ProtectionFeatures {
     pub policy: RequestPolicy,
+    /// One gets encrypted ID tokens or userinfo, or may register them.
+    pub encrypted_tokens: bool,
     /// One sends request objects.
     pub request_objects: bool,
     /// One gets signed responses.
     pub signed_responses: bool,
-    /// One gets encrypted responses.
+    /// One gets encrypted authorization responses.
     pub encrypted_responses: bool,
 }
 

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::*;
 use crate::tests::Folder;
-use passerelle_protocol::alg::EncryptionAlg;
+use passerelle_protocol::alg::{EncryptionAlg, SigningAlg};
 
 const SP: &str = "service-providers/sp.toml";
 
@@ -115,9 +115,9 @@ const INLINE: &str = "jwks = { file = \"sp.jwks.json\" }";
 
 #[test]
 fn on_high_a_service_provider_declares_its_encryption() {
-    let ecdh =
-        ResponseEncryptionAlgs { id_token: EncryptionAlg::EcdhEs, userinfo: EncryptionAlg::EcdhEs };
-    let mixed = ResponseEncryptionAlgs { userinfo: EncryptionAlg::RsaOaep256, ..ecdh };
+    let alg = Some(EncryptionAlg::EcdhEs);
+    let ecdh = ResponseEncryptionAlgs { id_token: alg, userinfo: alg };
+    let mixed = ResponseEncryptionAlgs { userinfo: Some(EncryptionAlg::RsaOaep256), ..ecdh };
     let uri = "jwks_uri = \"https://sp.example.org/jwks\"";
     for (keys, lines, expected) in [
         (INLINE, "id_token_encrypted_response_alg = \"ECDH-ES\"", ecdh),
@@ -135,7 +135,7 @@ fn on_high_a_service_provider_declares_its_encryption() {
         let loaded = high(&format!("{keys}\n{lines}")).loaded();
         assert_eq!(
             loaded.service_providers.get("sp").unwrap().service_provider.encryption,
-            Some(expected),
+            expected,
             "{lines}"
         );
         assert_eq!(loaded.settings.lifetimes.session(Platform::High).as_secs(), 600);
@@ -151,7 +151,7 @@ fn on_high_a_service_provider_without_an_encryption_key_is_rejected() {
         toml_members(&["d"]).replace("\"enc\"", "\"sig\"")
     );
     for (lines, key, words) in [
-        (ecdh, "jwks", "is missing, but on the high platform"),
+        (ecdh, "jwks", "is missing, but its tokens are encrypted"),
         (INLINE, "id_token_encrypted_response_alg", "(its keys allow ECDH-ES)"),
         (
             &format!("{INLINE}\nid_token_encrypted_response_alg = \"RSA-OAEP-256\""),
@@ -184,19 +184,50 @@ fn on_high_a_service_provider_without_an_encryption_key_is_rejected() {
 }
 
 #[test]
-fn on_standard_nothing_is_encrypted() {
+fn under_the_rules_of_the_specification_nothing_is_encrypted_on_standard() {
     for key in ["id_token_encrypted_response", "userinfo_encrypted_response"] {
         for (part, value) in [("alg", "ECDH-ES"), ("enc", "A256GCM")] {
             let key = format!("{key}_{part}");
             let (_, found, text) = with(&format!("{INLINE}\n{key} = \"{value}\"")).problem();
             assert_eq!(found, key);
-            assert!(text.contains("high platform"), "{text}");
+            assert!(text.contains("rules = \"openid\""), "{text}");
         }
     }
-    assert_eq!(
-        with(INLINE).loaded().service_providers.get("sp").unwrap().service_provider.encryption,
-        None
+}
+
+/// A service provider with plain OpenID Connect.
+fn openid(lines: &str) -> Folder {
+    with(&format!("rules = \"openid\"\n{lines}"))
+}
+
+#[test]
+fn under_openid_rules_each_response_is_encrypted_as_registered_and_signed_before() {
+    let alg = Some(EncryptionAlg::EcdhEs);
+    let (id_token, userinfo) = (
+        "id_token_encrypted_response_alg = \"ECDH-ES\"",
+        "userinfo_encrypted_response_alg = \"ECDH-ES\"",
     );
+    let signed = "userinfo_signed_response_alg = \"ES256\"";
+    for (lines, expected, signature) in [
+        (String::new(), (None, None), None),
+        (id_token.into(), (alg, None), None),
+        (userinfo.into(), (None, alg), Some(SigningAlg::RS256)),
+        (format!("{id_token}\n{userinfo}\n{signed}"), (alg, alg), Some(SigningAlg::ES256)),
+    ] {
+        let loaded = openid(&format!("{INLINE}\n{lines}")).loaded();
+        let service = &loaded.service_providers.get("sp").unwrap().service_provider;
+        assert_eq!((service.encryption.id_token, service.encryption.userinfo), expected, "{lines}");
+        assert_eq!(service.userinfo_signed_response_alg, signature, "{lines}");
+    }
+    for (lines, key) in [
+        (id_token, "jwks"),
+        (userinfo, "jwks"),
+        (&format!("{INLINE}\nuserinfo_encrypted_response_alg = \"RSA-OAEP\""), "jwks"),
+        ("id_token_encrypted_response_enc = \"A256GCM\"", "id_token_encrypted_response_enc"),
+        ("userinfo_encrypted_response_enc = \"A256GCM\"", "userinfo_encrypted_response_enc"),
+    ] {
+        assert_eq!(openid(lines).problem().1, key, "{lines}");
+    }
 }
 
 #[test]
