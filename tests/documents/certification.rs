@@ -3,6 +3,7 @@
 
 mod dynamic_modules;
 mod fapi_modules;
+mod ida_modules;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -85,6 +86,7 @@ const PLANS: &[(&str, &[&str])] = &[
     ),
     ("FAPI 2.0 Security Profile OP", fapi_modules::SECURITY_PROFILE),
     ("FAPI 2.0 Message Signing OP", fapi_modules::MESSAGE_SIGNING),
+    ("OpenID for IDA", ida_modules::IDA),
     (
         "Back-Channel Logout OP",
         &[
@@ -132,8 +134,12 @@ const OTHER_ENDS: &[(&str, &str)] = &[
 ];
 
 fn expected_end(module: &str) -> &'static str {
-    let shown =
-        [fapi_modules::SECURITY_PROFILE, fapi_modules::MESSAGE_SIGNING, dynamic_modules::DYNAMIC];
+    let shown = [
+        fapi_modules::SECURITY_PROFILE,
+        fapi_modules::MESSAGE_SIGNING,
+        dynamic_modules::DYNAMIC,
+        ida_modules::IDA,
+    ];
     let is_shown = shown.iter().any(|modules| modules.contains(&module));
     let otherwise = if is_shown { "shown" } else { "passed" };
     OTHER_ENDS

@@ -5,6 +5,7 @@ mod accounts;
 mod encryption;
 mod logout;
 mod parameters;
+mod verified_claims;
 
 use std::time::Duration;
 

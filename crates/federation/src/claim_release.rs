@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use super::Federation;
 use crate::identity::scopes::{self, PartialDateFormat, ScopeTable};
 use crate::identity::{Claim, ClaimName, Identity};
-use passerelle_protocol::authorize::AuthorizationRequest;
+use passerelle_protocol::authorize::{AuthorizationRequest, RequestedClaims};
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::ids::ClientId;
 use passerelle_protocol::registration::ProtocolRules;
@@ -22,6 +22,8 @@ pub struct ReleasedClaims {
     pub userinfo: BTreeSet<ClaimName>,
     /// Claims that the request names for the ID token.
     pub id_token: BTreeSet<ClaimName>,
+    /// Claims that the request names as verified claims, for either.
+    pub verified: BTreeSet<ClaimName>,
 }
 
 impl Federation {
@@ -51,23 +53,32 @@ impl Federation {
     }
 
     /// Returns the claims granted to a request: those of its scopes, and under `rules = "openid"`
-    /// those named in `claims` if a scope of the service provider contains them. A scope that was
+    /// those named in `claims`, verified or not, if a scope of the service provider contains them. A scope that was
     /// revoked since the request releases nothing.
     pub fn released_claims(&self, request: &AuthorizationRequest) -> ReleasedClaims {
         let table = self.scope_table(self.rules_for(&request.client_id));
         let service = self.service_provider(&request.client_id);
         let granted = service.map_or(&[][..], |service| &service.registration.granted_scopes);
         let grantable = table.claim_names(granted);
+        // `sub` is derived and part of every response.
+        let is_granted = |claim: &ClaimName| grantable.contains(claim) && *claim != Claim::Sub;
         let requested = |names: &[String]| -> BTreeSet<ClaimName> {
-            let names = names.iter().map(|name| ClaimName::from_name(name));
-            // `sub` is derived and part of every response.
-            names.filter(|claim| grantable.contains(claim) && *claim != Claim::Sub).collect()
+            names.iter().map(|name| ClaimName::from_name(name)).filter(is_granted).collect()
         };
+        let RequestedClaims { verified_userinfo, verified_id_token, .. } = &request.claims;
+        let verified = verified_userinfo
+            .iter()
+            .chain(verified_id_token)
+            .filter(|_| self.verified_claims.is_some())
+            .flat_map(|request| request.claims.iter().flat_map(Map::keys))
+            .map(|name| ClaimName::from_name(name))
+            .filter(is_granted)
+            .collect();
         let mut userinfo =
             table.claim_names(request.scopes.iter().filter(|scope| granted.contains(scope)));
         let id_token = requested(&request.claims.id_token);
         userinfo.extend(requested(&request.claims.userinfo));
-        ReleasedClaims { userinfo, id_token }
+        ReleasedClaims { userinfo, id_token, verified }
     }
 
     /// Returns the personal claims among those on a page: what consent must cover.
@@ -83,8 +94,8 @@ impl Federation {
         request: &AuthorizationRequest,
         identity: &Identity,
     ) -> Map<String, Value> {
-        let ReleasedClaims { mut userinfo, id_token } = self.released_claims(request);
-        userinfo.extend(id_token);
+        let ReleasedClaims { mut userinfo, id_token, verified } = self.released_claims(request);
+        userinfo.extend(id_token.into_iter().chain(verified));
         let date_format = match self.rules_for(&request.client_id) {
             ProtocolRules::Federation => PartialDateFormat::ZeroPadded,
             ProtocolRules::Openid => PartialDateFormat::YearOnly,

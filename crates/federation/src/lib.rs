@@ -32,6 +32,7 @@ pub mod session;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 pub mod validity;
+mod verified_claims;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -65,6 +66,7 @@ pub use client::{
 pub use connector_profile::{ConnectorProfile, Levels};
 pub use current_federation::CurrentFederation;
 pub use registered_clients::RegisteredClients;
+pub use verified_claims::VerifiedClaimsRules;
 
 /// An immutable snapshot of all service providers, data providers, connectors and scopes.
 #[derive(Clone, Debug)]
@@ -87,6 +89,8 @@ pub struct Federation {
     pub openid_scopes: ScopeTable,
     /// The claims beyond the specification's.
     pub declared_claims: Arc<DeclaredClaims>,
+    /// Which verified claims the hub asserts; `None` if it asserts none.
+    pub verified_claims: Option<Arc<VerifiedClaimsRules>>,
     /// How unavailable connectors are displayed.
     pub unavailable: UnavailableDisplay,
     /// The discovery document, as JSON; empty until it is generated.
@@ -137,6 +141,7 @@ impl Federation {
             scopes,
             openid_scopes: ScopeTable::openid(),
             declared_claims: Arc::default(),
+            verified_claims: None,
             unavailable,
             discovery: Arc::default(),
             categories: Vec::new(),

@@ -79,6 +79,8 @@ pub struct FinishedLogin {
     pub auth_time: Option<Timestamp>,
     /// The delivered identity: the register's on standard, the identity provider's on high.
     pub identity: Identity,
+    /// When the register confirmed the identity, where verified claims are in use.
+    pub confirmed_at: Option<Timestamp>,
     /// The identity provider's ID token, the `id_token_hint` of a later logout.
     #[serde(default, with = "passerelle_protocol::ids::stored_secret")]
     pub id_token: Option<Secret<String>>,

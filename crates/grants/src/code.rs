@@ -14,6 +14,7 @@ use super::subjects::{SubjectDeriver, UpstreamAccount};
 use super::{HubCore, TokenLifetimesByRules};
 use passerelle_audit::{Event, EventKind};
 use passerelle_federation::login::{CodeGrant, IdentifiedUser};
+use passerelle_protocol::authorize::{VERIFIED_CLAIMS, VerifiedClaimsRequest};
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::env::Timestamp;
 use passerelle_protocol::ids::{ClientId, Scope, Subject};
@@ -130,7 +131,15 @@ impl AuthorizationCodes {
         now: Timestamp,
     ) -> Result<CodeRecord, ErrorCode> {
         let request = &grant.request;
-        let release = self.core.federation.load().released_claims(request);
+        let federation = self.core.federation.load();
+        let release = federation.released_claims(request);
+        let released = |names, requests: &[VerifiedClaimsRequest]| {
+            let mut claims = released_claims(&grant.user.claims, names);
+            let verified =
+                federation.verified_claims(requests, &grant.user, &release.verified, now);
+            claims.extend(verified.map(|verified| (VERIFIED_CLAIMS.to_owned(), verified)));
+            claims
+        };
         Ok(CodeRecord {
             code_challenge: request.code_challenge.clone(),
             nonce: request.nonce.as_ref().map(|nonce| nonce.reveal().clone()),
@@ -139,7 +148,7 @@ impl AuthorizationCodes {
                     .claims
                     .amr
                     .then(|| grant.user.evidence.amr_claim(&self.core.amr_marker)),
-                claims: released_claims(&grant.user.claims, &release.id_token),
+                claims: released(&release.id_token, &request.claims.verified_id_token),
                 auth_time: grant.user.authentication.auth_time,
                 session: session.family.clone(),
                 hint_key: session.hint_key.clone(),
@@ -151,7 +160,7 @@ impl AuthorizationCodes {
                 client_id: request.client_id.clone(),
                 subject: grant.user.subject.clone(),
                 scopes: consented_scopes(grant),
-                claims: released_claims(&grant.user.claims, &release.userinfo),
+                claims: released(&release.userinfo, &request.claims.verified_userinfo),
                 support_id: grant.support_id.clone(),
                 level: grant.user.level,
                 acr_name: request.acr_answer(&grant.user.evidence.acr_proof(grant.user.level)),

@@ -114,6 +114,7 @@ impl Sessions {
             evidence: grant.user.evidence.clone(),
             auth_time: authentication.auth_time,
             identity: grant.user.identity.clone(),
+            confirmed_at: grant.user.confirmed_at,
             id_token: authentication.id_token.clone(),
         };
         let mut session = Session::start(finished, &digest::sha256_base64url(cookie.reveal()), now);

@@ -63,7 +63,10 @@ pub(super) async fn identify_user(
     };
     let request = &login.context.request;
     let subject = subject_for(services, &request.client_id, &authentication, &identity)?;
-    let claims = services.core.federation.load().released_claim_values(request, &identity);
+    let federation = services.core.federation.load();
+    let claims = federation.released_claim_values(request, &identity);
+    let confirmed_at = (source == ClaimsSource::Register && federation.verified_claims.is_some())
+        .then(|| services.core.env.now());
     let evidence = gather_evidence(services, support_id, &authentication)?;
     // Drops the identity provider's claims and `acr`: the session stores only the identity and the
     // evidence.
@@ -76,6 +79,7 @@ pub(super) async fn identify_user(
         identity,
         subject,
         source,
+        confirmed_at,
         evidence,
         claims,
         consented: false,

@@ -74,6 +74,7 @@ fn reusable_user(
             IdentitySource::Register => ClaimsSource::Register,
             IdentitySource::Provider => ClaimsSource::Provider,
         },
+        confirmed_at: session.login.confirmed_at,
         evidence: session.login.evidence,
         claims,
         consented,

@@ -20,6 +20,7 @@ mod redirect;
 pub mod request_object;
 #[cfg(test)]
 mod tests;
+mod verified_claims;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -29,6 +30,7 @@ use serde_with::{As, OneOrMany, Same};
 
 pub(super) use self::redirect::append_params;
 pub use self::redirect::{AuthorizationResponse, ProvenRedirect, ResponseMode, UnsignedResponse};
+pub use self::verified_claims::{VERIFIED_CLAIMS, VerifiedClaimsRequest};
 use super::acr::{
     self, AchievedAcr, AcrRegistration, AcrRequest, AuthenticationRequirement, Level, Platform,
     RequestedAcr,
@@ -213,6 +215,12 @@ pub struct RequestedClaims {
     /// The same, for the ID token.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub id_token: Vec<String>,
+    /// Requests for verified claims in userinfo, under `rules = "openid"`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub verified_userinfo: Vec<VerifiedClaimsRequest>,
+    /// The same, for the ID token.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub verified_id_token: Vec<VerifiedClaimsRequest>,
     /// Whether the ID token may lack `auth_time`: under `rules = "openid"`, unless it is essential
     /// or registered as required (Core §2).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

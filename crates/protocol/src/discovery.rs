@@ -49,6 +49,29 @@ pub mod path {
     pub const END_SESSION_CONFIRM: &str = "/api/v2/session/end/confirm";
 }
 
+/// Verified claims that the hub asserts (OpenID Connect for Identity Assurance 1.0 §8).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct VerifiedClaimsSupport {
+    pub trust_framework: String,
+    /// At least one.
+    pub claims: Vec<&'static str>,
+    /// Type of the register's records; `None` without a register.
+    pub electronic_record: Option<String>,
+}
+
+impl VerifiedClaimsSupport {
+    fn metadata(&self) -> Value {
+        let record = self.electronic_record.as_ref();
+        json!({
+            "verified_claims_supported": true,
+            "trust_frameworks_supported": [self.trust_framework],
+            "claims_in_verified_claims_supported": self.claims,
+            "evidence_supported": record.map(|_| ["electronic_record"]),
+            "electronic_records_supported": record.map(|record| [record]),
+        })
+    }
+}
+
 /// Inputs of the document.
 #[derive(Clone, Copy, Debug)]
 pub struct DiscoveryInput<'a> {
@@ -62,6 +85,8 @@ pub struct DiscoveryInput<'a> {
     pub level_names: &'a [String],
     /// Names of all claims that may be released.
     pub claims: &'a [String],
+    /// `None` if the hub asserts no verified claims.
+    pub verified_claims: Option<&'a VerifiedClaimsSupport>,
     /// Whether a public client is registered.
     pub has_public_clients: bool,
     /// Path of the client registration endpoint; `None` if clients can't register themselves.
@@ -170,7 +195,8 @@ pub fn discovery_document(provider: &DiscoveryInput<'_>) -> String {
         "mtls_endpoint_aliases": certificates.and_then(|support| support.aliases(protection.policy)),
     });
     let push_endpoint = push_endpoint(protection.policy, provider.base_url);
-    let parts = [openid, others, push_endpoint, protection.metadata()];
+    let verified = provider.verified_claims.map_or(Value::Null, VerifiedClaimsSupport::metadata);
+    let parts = [openid, others, verified, push_endpoint, protection.metadata()];
     Value::Object(parts.into_iter().flat_map(present_members).collect()).to_string()
 }
 
@@ -193,6 +219,7 @@ mod tests {
             scopes: &["openid", "email"].map(Scope::from),
             level_names: &[],
             claims: &["sub", "email"].map(String::from),
+            verified_claims: None,
             has_public_clients: false,
             registration_path: None,
             sends_logout_tokens: false,

@@ -76,6 +76,7 @@ subject_key = { file = "subject.key" }
             "level_names",
             "lifetimes.",
             "pushed_authorization_requests",
+            "verified_claims",
         ],
         example: r#"pushed_authorization_requests = "accepted"
 

@@ -23,7 +23,7 @@ use passerelle_admin::settings::PrivateListener;
 use passerelle_audit::settings::AuditConfig;
 use passerelle_federation::identity::declared::ClaimDeclaration;
 use passerelle_federation::identity::{IdentitySource, SubjectSource};
-use passerelle_federation::{Category, NoAccountText};
+use passerelle_federation::{Category, NoAccountText, VerifiedClaimsRules};
 use passerelle_grants::lifetimes::Lifetimes;
 use passerelle_protocol::acr::{Level, Platform};
 use passerelle_protocol::ids::ConnectorId;
@@ -177,6 +177,10 @@ pub struct Settings {
     /// (docs/declared-claims.md).
     #[serde(default)]
     pub claims: BTreeMap<String, ClaimDeclaration>,
+    /// Verified claims in userinfo and ID tokens, for service providers with `rules = "openid"` that
+    /// request them (docs/integrate/scopes-and-claims.md). Default: none.
+    #[serde(default)]
+    pub verified_claims: Option<VerifiedClaimsRules>,
     /// `[level_names.NAME]`: values of `acr` besides the levels, for service providers whose file
     /// lists them (docs/levels.md).
     #[serde(default)]

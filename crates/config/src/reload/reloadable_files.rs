@@ -306,6 +306,7 @@ impl ReloadableFiles {
         let mut federation = Federation::new([], scopes, unavailable);
         federation.openid_scopes = openid;
         federation.declared_claims = Arc::clone(&self.context.declarations.claims);
+        federation.verified_claims.clone_from(&self.context.declarations.verified_claims);
         federation.notices = self
             .notices
             .active_versions()

@@ -1,12 +1,15 @@
-//! Checks the `[claims.NAME]` tables of `passerelle.toml`: claims beyond the specification's.
+//! Checks the `[claims.NAME]` tables of `passerelle.toml`, claims beyond the specification's, and
+//! `[verified_claims]`.
 
 use std::collections::BTreeMap;
 
-use passerelle_federation::identity::Claim;
+use crate::model::Settings;
 use passerelle_federation::identity::declared::{
     ClaimDeclaration, MAX_DECLARED_TOTAL_BYTES, RESERVED_NAMES,
 };
+use passerelle_federation::identity::{Claim, IdentitySource};
 use passerelle_federation::localized_text::{self, MAX_NAME_CHARS};
+use passerelle_protocol::acr::Platform;
 use passerelle_settings::{FileCheck, ValueError};
 
 const MAX_CLAIM_NAME_CHARS: usize = 128;
@@ -32,6 +35,39 @@ pub(crate) fn check_claims(check: &mut FileCheck<'_>, claims: &BTreeMap<String, 
             );
             check.report(&format!("{key}.max_bytes"), message, fix);
         }
+    }
+}
+
+/// Checks `[verified_claims]`: that it has an effect, and that no name in it is empty.
+pub(crate) fn check_verified_claims(check: &mut FileCheck<'_>, settings: &Settings) {
+    let Some(rules) = &settings.verified_claims else { return };
+    if settings.platform == Platform::High {
+        let message = "is for service providers with rules = \"openid\", which the high platform doesn't support";
+        check.report("verified_claims", message, "remove it");
+    }
+    let texts = [
+        ("trust_framework", Some(&rules.trust_framework)),
+        ("assurance_level", rules.assurance_level.as_ref()),
+        ("electronic_record", Some(&rules.electronic_record)),
+    ];
+    for (key, _) in texts.iter().filter(|(_, text)| text.is_some_and(String::is_empty)) {
+        let fix = "write the name that the trust framework has for it, for example eidas, low, population_register";
+        check.report(&format!("verified_claims.{key}"), "is empty", fix);
+    }
+    let has_claims = rules.connectors.values().any(|claims| !claims.is_empty());
+    match (settings.identity_source, has_claims) {
+        (IdentitySource::Register, true) => {
+            let message =
+                "has no effect: the register confirms every identity, and verifies its claims";
+            check.report("verified_claims.connectors", message, "remove it");
+        }
+        (IdentitySource::Provider, false) => {
+            let message =
+                "lists no claim, and no register confirms identities, so no claim is verified";
+            let fix = "list the claims that an identity provider has verified: connectors = { ID = [\"family_name\"] }; or remove [verified_claims]";
+            check.report("verified_claims.connectors", message, fix);
+        }
+        _ => {}
     }
 }
 

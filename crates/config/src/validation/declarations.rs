@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::client_certificates::CertificateSource;
 use crate::model::{LevelNameDeclaration, Settings};
+use passerelle_federation::VerifiedClaimsRules;
 use passerelle_federation::identity::declared::DeclaredClaims;
 use passerelle_protocol::acr::LevelName;
 use passerelle_protocol::registration::{ProtocolRules, RequestPolicy};
@@ -16,6 +17,8 @@ use passerelle_protocol::registration::{ProtocolRules, RequestPolicy};
 pub struct Declarations {
     /// The claims.
     pub claims: Arc<DeclaredClaims>,
+    /// Which verified claims the hub asserts.
+    pub verified_claims: Option<Arc<VerifiedClaimsRules>>,
     /// The level names.
     pub level_names: BTreeMap<String, LevelNameDeclaration>,
     /// What the hub demands of all authorization requests.
@@ -34,6 +37,7 @@ impl Declarations {
         let claims = Arc::new(DeclaredClaims::new(&settings.claims));
         Self {
             claims,
+            verified_claims: settings.verified_claims.clone().map(Arc::new),
             level_names: settings.level_names.clone(),
             request_policy: settings.request_policy(),
             code_lifetimes: [ProtocolRules::Federation, ProtocolRules::Openid]

@@ -71,6 +71,7 @@ pub(crate) fn check_settings(
     check_choice(check, &settings.choice);
     check_audit(check, &settings.audit);
     claims::check_claims(check, &settings.claims);
+    claims::check_verified_claims(check, &settings);
     level_names::check_level_names(check, &settings);
     let private_keys = check_private_keys(check, &settings, context);
     let trace_headers = traces::check_traces(check, &settings.traces, context);

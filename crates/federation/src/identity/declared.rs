@@ -21,8 +21,8 @@ const MAX_DEPTH: usize = 8;
 
 /// Names that a declaration can't use, besides the specification's claims: RFC 7519 §4.1, OpenID
 /// Connect Core 1.0 §2, §3.1.3.6, §3.3.2.11 and §5.6.2, RFC 7662 §2.2, RFC 7800, RFC 8693 §4,
-/// RFC 9701 §5 and the OpenID Connect logout specifications.
-pub const RESERVED_NAMES: [&str; 28] = [
+/// RFC 9701 §5, OpenID Connect for Identity Assurance and the OpenID Connect logout specifications.
+pub const RESERVED_NAMES: [&str; 29] = [
     "iss",
     "sub",
     "aud",
@@ -51,6 +51,7 @@ pub const RESERVED_NAMES: [&str; 28] = [
     "act",
     "sid",
     "events",
+    "verified_claims",
 ];
 
 /// A claim beyond the specification's.

@@ -125,6 +125,9 @@ pub struct IdentifiedUser {
     /// The pairwise `sub` at this login's service provider.
     pub subject: Subject,
     pub source: ClaimsSource,
+    /// When the register confirmed the identity, where verified claims are in use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confirmed_at: Option<Timestamp>,
     /// Authentication methods that are proven.
     pub evidence: AmrEvidence,
     /// Claims of the granted scopes: exactly what is shown and sent.

@@ -60,6 +60,7 @@ mod tests {
             evidence: AmrEvidence::default(),
             auth_time: Some(Timestamp::from_seconds(1)),
             identity: angela(),
+            confirmed_at: None,
             id_token: None,
         };
         let mut session = Session::start(finished, "lineage", Timestamp::from_seconds(1));

@@ -18,6 +18,7 @@ fn session(level: Level) -> Session {
         evidence: AmrEvidence::default(),
         auth_time: Some(START),
         identity: angela(),
+        confirmed_at: None,
         id_token: None,
     };
     Session::start(finished, "lineage", START)

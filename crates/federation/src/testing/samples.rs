@@ -110,6 +110,7 @@ pub fn identified_user(connector: &str, level: Level) -> IdentifiedUser {
         identity: angela(),
         subject: Subject::new("pairwise-angela"),
         source: ClaimsSource::Register,
+        confirmed_at: None,
         evidence: AmrEvidence::gather(&UpstreamAmr::from_methods(&["pwd"]), &[], &[], &[]).evidence,
         claims: claims.as_object().unwrap().clone(),
         consented: false,

@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 
 use super::RequestedClaims;
 use super::checks::space_separated;
+use super::verified_claims::{VERIFIED_CLAIMS, parse_requests};
 use crate::acr::{AcrRegistration, AcrRequest, Level, Platform, RequestedAcr};
 use crate::catalogue::ErrorCode as E;
 use crate::ids::Secret;
@@ -130,7 +131,8 @@ pub(super) struct ParsedClaims {
 }
 
 /// Parses the `claims` parameter (Core §5.5): all of it must be well formed; four members of
-/// `id_token` are evaluated, and under `rules = "openid"` the names of all claims.
+/// `id_token` are evaluated, and under `rules = "openid"` the names of all claims and requests for
+/// verified claims.
 ///
 /// # Errors
 /// `ClaimsTooLarge` above 4096 bytes, `ClaimsMalformed` if it is not a JSON object;
@@ -146,8 +148,10 @@ pub(super) fn parse_claims(text: Option<&str>, rules: ProtocolRules) -> Result<P
         return Err(E::ClaimsTooLarge);
     }
     let members = json::parse_object(text.as_bytes()).map_err(|_| E::ClaimsMalformed)?;
-    let userinfo = claim_requests(members.get("userinfo"))?;
-    let id_token = claim_requests(members.get("id_token"))?;
+    let userinfo = claim_requests(members.get("userinfo"), rules)?;
+    let id_token = claim_requests(members.get("id_token"), rules)?;
+    let verified = |requests| if is_openid { parse_requests(requests) } else { Ok(Vec::new()) };
+    let (verified_userinfo, verified_id_token) = (verified(userinfo)?, verified(id_token)?);
     let names = |requests: Option<&Map<String, Value>>| match rules {
         ProtocolRules::Federation => Vec::new(),
         ProtocolRules::Openid => requests.into_iter().flat_map(Map::keys).cloned().collect(),
@@ -172,6 +176,8 @@ pub(super) fn parse_claims(text: Option<&str>, rules: ProtocolRules) -> Result<P
             sub,
             userinfo,
             id_token: in_id_token,
+            verified_userinfo,
+            verified_id_token,
             auth_time_optional: is_openid && !is_essential("auth_time"),
         },
         acr,
@@ -179,15 +185,19 @@ pub(super) fn parse_claims(text: Option<&str>, rules: ProtocolRules) -> Result<P
 }
 
 /// Returns `userinfo` or `id_token`: an object of claims, each requested by `null` or an object
-/// (Core §5.5.1).
-fn claim_requests(member: Option<&Value>) -> Result<Option<&Map<String, Value>>, E> {
+/// (Core §5.5.1); verified claims also by an array.
+fn claim_requests(
+    member: Option<&Value>,
+    rules: ProtocolRules,
+) -> Result<Option<&Map<String, Value>>, E> {
+    let is_well_formed = |(name, request): (&String, &Value)| {
+        request.is_null()
+            || request.is_object()
+            || (rules == ProtocolRules::Openid && name == VERIFIED_CLAIMS)
+    };
     match member {
         None => Ok(None),
-        Some(Value::Object(claims))
-            if claims.values().all(|request| request.is_null() || request.is_object()) =>
-        {
-            Ok(Some(claims))
-        }
+        Some(Value::Object(claims)) if claims.iter().all(is_well_formed) => Ok(Some(claims)),
         Some(_) => Err(E::ClaimsMembers),
     }
 }

@@ -124,3 +124,25 @@ fn rules_must_fit_the_declared_type() {
         assert!(text.contains(words), "{rule}: {text}");
     }
 }
+
+#[test]
+fn verified_claims_without_an_effect_or_a_name_are_refused() {
+    const TABLE: &str = "[verified_claims]\ntrust_framework = ";
+    let listed = "connectors = { idp = [\"family_name\"] }";
+    for (rules, key) in [
+        (format!("{TABLE}\"\"\n{listed}"), "verified_claims.trust_framework"),
+        (
+            format!("{TABLE}\"eidas\"\nassurance_level = \"\"\n{listed}"),
+            "verified_claims.assurance_level",
+        ),
+        (format!("{TABLE}\"eidas\""), "verified_claims.connectors"),
+        (
+            format!("{TABLE}\"eidas\"\nconnectors = {{ idp = [\"shoe_size\"] }}"),
+            "verified_claims.connectors.idp[0]",
+        ),
+    ] {
+        assert_eq!(with_claims(&rules).problem().1, key, "{rules}");
+    }
+    let rules = with_claims(&format!("{TABLE}\"eidas\"\n{listed}"));
+    assert!(rules.loaded().settings.verified_claims.is_some());
+}

@@ -1,0 +1,181 @@
+//! Verified claims: what is asserted of whom, and how a request restricts it.
+
+use std::sync::Arc;
+
+use super::*;
+use crate::UnavailableDisplay;
+use crate::identity::scopes::ScopeTable;
+use crate::testing::samples::identified_user;
+use passerelle_protocol::acr::Level;
+
+const CONFIRMED: Timestamp = Timestamp::from_seconds(1_800_000_000);
+
+fn rules() -> VerifiedClaimsRules {
+    VerifiedClaimsRules {
+        trust_framework: "eidas".into(),
+        assurance_level: Some("low".into()),
+        electronic_record: "population_register".into(),
+        connectors: [("idp".into(), [Claim::FamilyName].into())].into(),
+    }
+}
+
+/// A user with these claims, whom the register confirmed or did not.
+fn user(confirmed_at: Option<Timestamp>) -> IdentifiedUser {
+    let claims =
+        json!({ "family_name": "DUBOIS", "gender": "female", "email": "angela@example.org" });
+    let Value::Object(claims) = claims else { unreachable!() };
+    IdentifiedUser { confirmed_at, claims, ..identified_user("idp", Level::Eidas1) }
+}
+
+/// Returns the verified claims of a user, ten seconds after the confirmation; `null` for none.
+fn asserted(requests: Value, user: &IdentifiedUser) -> Value {
+    let mut federation = Federation::new([], ScopeTable::default(), UnavailableDisplay::Disabled);
+    federation.verified_claims = Some(Arc::new(rules()));
+    let requests: Vec<VerifiedClaimsRequest> = serde_json::from_value(requests).unwrap();
+    let permitted = ["family_name", "gender", "email"].map(ClaimName::from_name).into();
+    let now = CONFIRMED + Duration::from_secs(10);
+    federation.verified_claims(&requests, user, &permitted, now).into()
+}
+
+fn request(verification: Value, claims: Value) -> Value {
+    json!([{ "verification": verification, "claims": claims }])
+}
+
+#[test]
+fn only_what_was_requested_of_the_verification_is_asserted() {
+    let evidence =
+        json!([{ "type": "electronic_record", "record": { "type": "population_register" } }]);
+    let time = "2027-01-15T08:00:00Z";
+    for (verification, expected) in [
+        (json!({}), json!({ "trust_framework": "eidas" })),
+        (
+            json!({ "trust_framework": null, "unknown": { "essential": true }, "<b>": null }),
+            json!({ "trust_framework": "eidas" }),
+        ),
+        (
+            json!({ "trust_framework": {}, "assurance_level": { "essential": true }, "time": null, "evidence": null }),
+            json!({ "trust_framework": "eidas", "assurance_level": "low", "time": time, "evidence": evidence }),
+        ),
+        (
+            json!({ "evidence": [{ "type": { "value": "document" } }, { "type": { "value": "electronic_record" } }] }),
+            json!({ "trust_framework": "eidas", "evidence": [{ "type": "electronic_record" }] }),
+        ),
+    ] {
+        let found =
+            asserted(request(verification, json!({ "gender": null })), &user(Some(CONFIRMED)));
+        assert_eq!(found, json!({ "verification": expected, "claims": { "gender": "female" } }));
+    }
+}
+
+/// Attack: a service provider gets claims whose verification is weaker than it demands.
+#[test]
+fn an_unmet_constraint_omits_the_whole_element() {
+    for (unmet, met) in [
+        (
+            json!({ "trust_framework": { "value": "de_aml" } }),
+            json!({ "trust_framework": { "value": "eidas" } }),
+        ),
+        (
+            json!({ "trust_framework": { "values": ["a"] } }),
+            json!({ "trust_framework": { "values": ["a", "eidas"] } }),
+        ),
+        (
+            json!({ "assurance_level": { "value": "high" } }),
+            json!({ "assurance_level": { "value": "low" } }),
+        ),
+        (json!({ "time": { "max_age": 9 } }), json!({ "time": { "max_age": 10 } })),
+        (json!({ "time": { "max_age": "10" } }), json!({ "time": { "essential": true } })),
+        (
+            json!({ "evidence": [{ "type": { "value": "document" } }] }),
+            json!({ "evidence": [{ "type": { "value": "electronic_record" } }] }),
+        ),
+        (
+            json!({ "evidence": [{ "type": null, "record": { "type": { "value": "bank_account" } } }] }),
+            json!({ "evidence": [{ "record": { "type": null } }] }),
+        ),
+        (
+            json!({ "evidence": [{ "record": { "value": { "type": "bank_account" } } }] }),
+            json!({ "evidence": [{ "record": null }] }),
+        ),
+        (
+            json!({ "evidence": [{ "type": null, "check_details": [{ "check_method": { "value": "kbv" } }] }] }),
+            json!({ "evidence": [{ "type": null, "check_details": null }] }),
+        ),
+        (
+            json!({ "verification_process": { "value": "1" } }),
+            json!({ "verification_process": null }),
+        ),
+        (json!({ "trust_framework": "eidas" }), json!({ "trust_framework": null })),
+    ] {
+        let claims = json!({ "gender": null });
+        let user = user(Some(CONFIRMED));
+        assert_eq!(asserted(request(unmet.clone(), claims.clone()), &user), Value::Null, "{unmet}");
+        assert!(asserted(request(met.clone(), claims), &user).is_object(), "{met}");
+    }
+}
+
+/// Attack: a claim that only the user or an identity provider asserts counts as verified.
+#[test]
+fn a_self_asserted_claim_is_never_verified() {
+    let claims = json!({ "family_name": null, "gender": null, "email": null });
+    let asserted = |user: &IdentifiedUser| {
+        asserted(request(json!({ "trust_framework": null }), claims.clone()), user)["claims"]
+            .clone()
+    };
+    let by_register = json!({ "family_name": "DUBOIS", "gender": "female" });
+    assert_eq!(asserted(&user(Some(CONFIRMED))), by_register);
+    assert_eq!(asserted(&user(None)), json!({ "family_name": "DUBOIS" }), "as the operator lists");
+    let unlisted =
+        IdentifiedUser { claims: user(None).claims, ..identified_user("other", Level::Eidas1) };
+    assert_eq!(asserted(&unlisted), Value::Null);
+}
+
+/// Attack: a login without the register asserts its evidence or its time.
+#[test]
+fn without_the_register_neither_evidence_nor_time_is_asserted() {
+    let claims = json!({ "family_name": null });
+    let all = json!({ "time": null, "evidence": null, "assurance_level": null });
+    let found = asserted(request(all, claims.clone()), &user(None));
+    let expected = json!({ "trust_framework": "eidas", "assurance_level": "low" });
+    assert_eq!(found["verification"], expected);
+    for demanded in [
+        json!({ "time": { "max_age": 1_000_000 } }),
+        json!({ "evidence": [{ "type": { "value": "electronic_record" } }] }),
+    ] {
+        assert_eq!(asserted(request(demanded, claims.clone()), &user(None)), Value::Null);
+    }
+}
+
+#[test]
+fn a_claim_that_is_unknown_or_has_another_value_is_left_out() {
+    for (claims, expected) in [
+        (
+            json!({ "gender": { "value": "female" }, "unknown": { "essential": true }, "<b>": null }),
+            json!({ "gender": "female" }),
+        ),
+        (
+            json!({ "gender": { "value": "male" }, "family_name": {} }),
+            json!({ "family_name": "DUBOIS" }),
+        ),
+        (json!({ "gender": { "essential": false } }), json!({ "gender": "female" })),
+        (json!({ "gender": { "values": ["male"] } }), Value::Null),
+        (json!({ "birthdate": null }), Value::Null),
+        (json!({}), Value::Null),
+    ] {
+        let found = asserted(
+            request(json!({ "trust_framework": null }), claims.clone()),
+            &user(Some(CONFIRMED)),
+        );
+        assert_eq!(found["claims"], expected, "{claims}");
+    }
+}
+
+#[test]
+fn each_of_several_requests_is_fulfilled_by_itself() {
+    let one = |framework: &str, claim: &str| json!({ "verification": { "trust_framework": { "value": framework } }, "claims": { claim: null } });
+    let user = user(Some(CONFIRMED));
+    let both = asserted(json!([one("eidas", "gender"), one("eidas", "family_name")]), &user);
+    assert_eq!(both.as_array().map(Vec::len), Some(2));
+    let first = asserted(json!([one("eidas", "gender"), one("de_aml", "family_name")]), &user);
+    assert_eq!(first["claims"], json!({ "gender": "female" }));
+}
