@@ -109,6 +109,20 @@ password-sign-ins-left = Your password has expired. Change it now. Number of sig
 password-expires = Your password expires soon. Change it in time. Days left: { $days }.
 password-where = You can change it at “{ $provider }”.
 
+## A code by mail
+
+mail-page-title = Enter the code that we sent you by e-mail
+mail-page-sent = We have sent a code to { $address }. It is valid for ten minutes.
+mail-page-why = “{ $service }” asks for this code, in addition to your password.
+mail-page-code = Code with six digits
+mail-page-go = Continue
+mail-page-wrong = That code is wrong. Tries left: { $count }.
+mail-page-expired = This code is no longer valid. Ask for another one.
+mail-page-missing = No e-mail after one minute? Look among the unwanted messages too, or ask for another code.
+mail-page-resend = Send another code
+mail-page-reload = Another code can be sent in a minute: load the page again
+mail-page-unreadable = I cannot read this mailbox
+
 ## What is sent
 
 inform-title = Your information for this service
@@ -204,6 +218,11 @@ error-cancelled = You cancelled the sign-in.
 error-refused = You refused to send your information.
 error-login-required = You need to sign in to continue.
 error-consent-required = Your agreement is needed to continue.
+error-mail-address = This sign-in needs a code by e-mail, and your account has no e-mail address.
+error-mail-unreadable = You need the code that we send by e-mail to sign in with this account. If this mailbox is no longer yours, ask for help: the old address can be removed.
+error-mail-code-wrong = Too many wrong codes were entered.
+error-mail-limited = Too many codes were sent or entered for this account. Try again later.
+error-mail-unavailable = We cannot send you a code by e-mail right now.
 error-csrf = For safety, this form was not accepted.
 
 ## Errors: who can fix it, and what to do next

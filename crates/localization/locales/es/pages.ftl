@@ -109,6 +109,20 @@ password-sign-ins-left = Su contraseña ha caducado. Cámbiela ahora. Inicios de
 password-expires = Su contraseña caducará pronto. Cámbiela a tiempo. Días restantes: { $days }.
 password-where = Puede cambiarla en «{ $provider }».
 
+## A code by mail
+
+mail-page-title = Escriba el código que le hemos enviado por correo
+mail-page-sent = Hemos enviado un código a { $address }. Es válido durante diez minutos.
+mail-page-why = «{ $service }» pide este código además de su contraseña.
+mail-page-code = Código de seis cifras
+mail-page-go = Continuar
+mail-page-wrong = El código no es correcto. Intentos restantes: { $count }.
+mail-page-expired = Este código ya no es válido. Pida otro.
+mail-page-missing = ¿No hay correo después de un minuto? Mire también entre los mensajes no deseados, o pida otro código.
+mail-page-resend = Enviar otro código
+mail-page-reload = Se puede enviar otro código dentro de un minuto: vuelva a cargar la página
+mail-page-unreadable = No puedo leer este buzón
+
 ## What is sent
 
 inform-title = Sus datos para este servicio
@@ -204,6 +218,11 @@ error-cancelled = Ha cancelado el inicio de sesión.
 error-refused = No ha aceptado que se envíen sus datos.
 error-login-required = Debe iniciar sesión para continuar.
 error-consent-required = Se necesita su consentimiento para continuar.
+error-mail-address = Este inicio de sesión necesita un código por correo, y su cuenta no tiene dirección de correo.
+error-mail-unreadable = Para iniciar sesión con esta cuenta necesita el código que enviamos por correo. Si este buzón ya no es suyo, pida ayuda: la dirección antigua se puede eliminar.
+error-mail-code-wrong = Se han escrito demasiados códigos incorrectos.
+error-mail-limited = Se han enviado o escrito demasiados códigos para esta cuenta. Inténtelo más tarde.
+error-mail-unavailable = Ahora no podemos enviarle un código por correo.
 error-csrf = Por seguridad, este formulario no se ha aceptado.
 
 ## Errors: who can fix it, and what to do next

@@ -112,6 +112,20 @@ password-sign-ins-left = Votre mot de passe a expiré. Changez-le maintenant. No
 password-expires = Votre mot de passe expire bientôt. Changez-le à temps. Jours restants : { $days }.
 password-where = Vous pouvez le changer auprès de « { $provider } ».
 
+## Un code par courriel
+
+mail-page-title = Saisissez le code envoyé par courriel
+mail-page-sent = Nous avons envoyé un code à { $address }. Il est valable dix minutes.
+mail-page-why = « { $service } » demande ce code en plus de votre mot de passe.
+mail-page-code = Code à six chiffres
+mail-page-go = Continuer
+mail-page-wrong = Ce code est faux. Essais restants : { $count }.
+mail-page-expired = Ce code n’est plus valable. Demandez-en un autre.
+mail-page-missing = Pas de courriel au bout d’une minute ? Regardez aussi parmi les messages indésirables, ou demandez un autre code.
+mail-page-resend = Envoyer un autre code
+mail-page-reload = Un autre code peut être envoyé dans une minute : rechargez la page
+mail-page-unreadable = Je n’ai pas accès à cette boîte aux lettres
+
 ## Informations transmises
 
 inform-title = Vos informations pour ce service
@@ -207,6 +221,11 @@ error-cancelled = Vous avez annulé la connexion.
 error-refused = Vous avez refusé de transmettre vos informations.
 error-login-required = Il faut vous connecter pour continuer.
 error-consent-required = Il faut votre accord pour continuer.
+error-mail-address = Cette connexion demande un code par courriel, et votre compte n’a pas d’adresse électronique.
+error-mail-unreadable = Pour vous connecter avec ce compte, il faut le code que nous envoyons par courriel. Si cette boîte aux lettres n’est plus la vôtre, demandez de l’aide : l’ancienne adresse peut être retirée.
+error-mail-code-wrong = Trop de codes faux ont été saisis.
+error-mail-limited = Trop de codes ont été envoyés ou saisis pour ce compte. Réessayez plus tard.
+error-mail-unavailable = Nous ne pouvons pas vous envoyer de code par courriel en ce moment.
 error-csrf = Par sécurité, ce formulaire n’a pas été accepté.
 
 ## Erreurs : qui peut y remédier, et comment continuer

@@ -112,6 +112,20 @@ password-sign-ins-left = La sua password è scaduta. La cambi ora. Accessi ancor
 password-expires = La sua password scade presto. La cambi in tempo. Giorni rimanenti: { $days }.
 password-where = Può cambiarla presso «{ $provider }».
 
+## A code by mail
+
+mail-page-title = Inserisca il codice che le abbiamo inviato per e-mail
+mail-page-sent = Abbiamo inviato un codice a { $address }. È valido per dieci minuti.
+mail-page-why = «{ $service }» chiede questo codice oltre alla password.
+mail-page-code = Codice di sei cifre
+mail-page-go = Continua
+mail-page-wrong = Il codice è errato. Tentativi rimasti: { $count }.
+mail-page-expired = Questo codice non è più valido. Ne chieda un altro.
+mail-page-missing = Nessuna e-mail dopo un minuto? Guardi anche tra i messaggi indesiderati, o chieda un altro codice.
+mail-page-resend = Invia un altro codice
+mail-page-reload = Un altro codice può essere inviato tra un minuto: ricarichi la pagina
+mail-page-unreadable = Non posso leggere questa casella
+
 ## What is sent
 
 inform-title = I suoi dati per questo servizio
@@ -207,6 +221,11 @@ error-cancelled = Ha annullato l’accesso.
 error-refused = Ha rifiutato l’invio dei suoi dati.
 error-login-required = Per continuare è necessario accedere.
 error-consent-required = Per continuare è necessario il suo consenso.
+error-mail-address = Questo accesso richiede un codice per e-mail, e il suo account non ha un indirizzo e-mail.
+error-mail-unreadable = Per accedere con questo account serve il codice che inviamo per e-mail. Se questa casella non è più sua, chieda aiuto: il vecchio indirizzo può essere tolto.
+error-mail-code-wrong = Sono stati inseriti troppi codici errati.
+error-mail-limited = Per questo account sono stati inviati o inseriti troppi codici. Riprovi più tardi.
+error-mail-unavailable = In questo momento non possiamo inviarle un codice per e-mail.
 error-csrf = Per sicurezza, questo modulo non è stato accettato.
 
 ## Errors: who can fix it, and what to do next

@@ -109,6 +109,20 @@ password-sign-ins-left = Uw wachtwoord is verlopen. Wijzig het nu. Aantal keren 
 password-expires = Uw wachtwoord verloopt binnenkort. Wijzig het op tijd. Resterende dagen: { $days }.
 password-where = U kunt het wijzigen bij ‘{ $provider }’.
 
+## A code by mail
+
+mail-page-title = Vul de code in die we u per e-mail hebben gestuurd
+mail-page-sent = We hebben een code gestuurd naar { $address }. De code is tien minuten geldig.
+mail-page-why = “{ $service }” vraagt deze code naast uw wachtwoord.
+mail-page-code = Code van zes cijfers
+mail-page-go = Doorgaan
+mail-page-wrong = Deze code is onjuist. Resterende pogingen: { $count }.
+mail-page-expired = Deze code is niet meer geldig. Vraag een andere aan.
+mail-page-missing = Na een minuut nog geen e-mail? Kijk ook bij de ongewenste berichten, of vraag een andere code aan.
+mail-page-resend = Een andere code sturen
+mail-page-reload = Over een minuut kan een andere code worden gestuurd: laad de pagina opnieuw
+mail-page-unreadable = Ik kan deze mailbox niet lezen
+
 ## What is sent
 
 inform-title = Uw gegevens voor deze dienst
@@ -204,6 +218,11 @@ error-cancelled = U hebt het inloggen geannuleerd.
 error-refused = U hebt geweigerd uw gegevens te versturen.
 error-login-required = U moet inloggen om door te gaan.
 error-consent-required = Uw akkoord is nodig om door te gaan.
+error-mail-address = Voor deze aanmelding is een code per e-mail nodig, en uw account heeft geen e-mailadres.
+error-mail-unreadable = Om met dit account in te loggen hebt u de code nodig die we per e-mail sturen. Is deze mailbox niet meer van u, vraag dan om hulp: het oude adres kan worden verwijderd.
+error-mail-code-wrong = Er zijn te veel onjuiste codes ingevuld.
+error-mail-limited = Voor dit account zijn te veel codes gestuurd of ingevuld. Probeer het later opnieuw.
+error-mail-unavailable = We kunnen u op dit moment geen code per e-mail sturen.
 error-csrf = Om veiligheidsredenen is dit formulier niet geaccepteerd.
 
 ## Errors: who can fix it, and what to do next

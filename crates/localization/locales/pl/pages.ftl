@@ -113,6 +113,20 @@ password-sign-ins-left = Hasło wygasło. Proszę zmienić je teraz. Liczba pozo
 password-expires = Hasło wkrótce wygaśnie. Proszę zmienić je na czas. Pozostało dni: { $days }.
 password-where = Hasło można zmienić tutaj: „{ $provider }”.
 
+## A code by mail
+
+mail-page-title = Wpisz kod, który wysłaliśmy pocztą elektroniczną
+mail-page-sent = Wysłaliśmy kod na adres { $address }. Jest ważny przez dziesięć minut.
+mail-page-why = Usługa „{ $service }” wymaga tego kodu oprócz hasła.
+mail-page-code = Kod z sześciu cyfr
+mail-page-go = Dalej
+mail-page-wrong = Ten kod jest nieprawidłowy. Pozostałe próby: { $count }.
+mail-page-expired = Ten kod nie jest już ważny. Poproś o inny.
+mail-page-missing = Nie ma wiadomości po minucie? Sprawdź też wiadomości niechciane albo poproś o inny kod.
+mail-page-resend = Wyślij inny kod
+mail-page-reload = Inny kod można wysłać za minutę: odśwież stronę
+mail-page-unreadable = Nie mam dostępu do tej skrzynki
+
 ## What is sent
 
 inform-title = Dane przekazywane tej usłudze
@@ -208,6 +222,11 @@ error-cancelled = Logowanie zostało anulowane na Państwa żądanie.
 error-refused = Odmówili Państwo przekazania danych.
 error-login-required = Aby kontynuować, trzeba się zalogować.
 error-consent-required = Aby kontynuować, trzeba wyrazić zgodę.
+error-mail-address = To logowanie wymaga kodu wysłanego pocztą elektroniczną, a konto nie ma adresu e-mail.
+error-mail-unreadable = Do zalogowania się na to konto potrzebny jest kod, który wysyłamy pocztą elektroniczną. Jeśli ta skrzynka nie jest już Twoja, poproś o pomoc: stary adres można usunąć.
+error-mail-code-wrong = Wpisano zbyt wiele nieprawidłowych kodów.
+error-mail-limited = Dla tego konta wysłano lub wpisano zbyt wiele kodów. Spróbuj ponownie później.
+error-mail-unavailable = Nie możemy teraz wysłać kodu pocztą elektroniczną.
 error-csrf = Ze względów bezpieczeństwa formularz nie został przyjęty.
 
 ## Errors: who can fix it, and what to do next

@@ -109,6 +109,20 @@ password-sign-ins-left = A sua palavra-passe expirou. Altere-a agora. Autentica�
 password-expires = A sua palavra-passe expira em breve. Altere-a a tempo. Dias restantes: { $days }.
 password-where = Pode alterá-la em «{ $provider }».
 
+## A code by mail
+
+mail-page-title = Escreva o código que lhe enviámos por correio eletrónico
+mail-page-sent = Enviámos um código para { $address }. É válido durante dez minutos.
+mail-page-why = “{ $service }” pede este código além da sua palavra-passe.
+mail-page-code = Código de seis algarismos
+mail-page-go = Continuar
+mail-page-wrong = O código está errado. Tentativas restantes: { $count }.
+mail-page-expired = Este código já não é válido. Peça outro.
+mail-page-missing = Não recebeu nada após um minuto? Veja também entre as mensagens indesejadas, ou peça outro código.
+mail-page-resend = Enviar outro código
+mail-page-reload = Pode ser enviado outro código dentro de um minuto: volte a carregar a página
+mail-page-unreadable = Não consigo ler esta caixa de correio
+
 ## What is sent
 
 inform-title = As suas informações para este serviço
@@ -204,6 +218,11 @@ error-cancelled = Cancelou a autenticação.
 error-refused = Recusou enviar as suas informações.
 error-login-required = Tem de se autenticar para continuar.
 error-consent-required = É necessário o seu acordo para continuar.
+error-mail-address = Este início de sessão precisa de um código por correio eletrónico, e a sua conta não tem endereço.
+error-mail-unreadable = Para iniciar sessão com esta conta precisa do código que enviamos por correio eletrónico. Se esta caixa de correio já não é sua, peça ajuda: o endereço antigo pode ser removido.
+error-mail-code-wrong = Foram escritos demasiados códigos errados.
+error-mail-limited = Foram enviados ou escritos demasiados códigos para esta conta. Tente mais tarde.
+error-mail-unavailable = De momento não podemos enviar-lhe um código por correio eletrónico.
 error-csrf = Por segurança, este formulário não foi aceite.
 
 ## Errors: who can fix it, and what to do next
