@@ -136,7 +136,7 @@ async fn the_status_page_is_no_oracle_about_people_or_services() {
     };
     for path in ["/status", "/status.json", "/status.atom"] {
         let closed = get(&hub, &format!("{path}?client_id=bakery")).await;
-        let unknown = get(&hub, &format!("{path}?client_id=nobody")).await;
+        let unknown = get(&hub, &format!("{path}?client_id=unknown")).await;
         assert_eq!(closed.status, 404, "{path}");
         assert_eq!(without_ids(closed), without_ids(unknown), "{path}");
     }

@@ -53,6 +53,7 @@ pub(crate) const KINDS: Kinds = Kinds {
         passerelle_client_registration::EXTENSION,
         passerelle_mail::EXTENSION,
         passerelle_openid4vp::EXTENSION,
+        passerelle_public_pages::EXTENSION,
     ],
 };
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use passerelle_extension::{Extension, ExtensionContext, RetentionPeriods, StartedExtension};
+use passerelle_extension::{Extension, ExtensionContext, StartedExtension};
 use passerelle_localization::{Languages, MessageTexts};
 use passerelle_settings::ConfiguredTable;
 use passerelle_web::endpoint::Endpoint;
@@ -11,7 +11,7 @@ use passerelle_web::hub::Hub;
 use passerelle_web::theme::{FooterLink, LinkPurpose};
 
 use super::settings::{self, PublicPagesConfig};
-use super::status::StateChanges;
+use super::state::{PublicPages, StateChanges};
 use super::{statements, status};
 
 macro_rules! messages {
@@ -33,13 +33,6 @@ pub const EXTENSION: Extension = Extension {
     start,
     ..Extension::new("public-pages")
 };
-
-/// What the handlers work with.
-pub(crate) struct PublicPages {
-    pub config: PublicPagesConfig,
-    pub retention: RetentionPeriods,
-    pub changes: StateChanges,
-}
 
 fn endpoints() -> Vec<Endpoint> {
     vec![

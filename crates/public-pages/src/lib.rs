@@ -6,6 +6,7 @@
 
 mod extension;
 mod settings;
+mod state;
 mod statements;
 mod status;
 

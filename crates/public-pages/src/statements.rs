@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use actix_web::HttpResponse;
 
-use super::extension::PublicPages;
 use super::settings::{AccessibilityConfig, Assessment, Authority, Conformity, PrivacyConfig};
+use super::state::PublicPages;
 use passerelle_extension::AuditRetention;
 use passerelle_localization::{FluentValue, Locale, OperatorText};
 use passerelle_protocol::catalogue::ErrorCode;

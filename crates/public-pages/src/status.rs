@@ -3,22 +3,19 @@
 //!
 //! It has no history, no numbers and no causes. Every hub answers from its own view.
 
-use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
-
 use actix_web::HttpResponse;
 use actix_web::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, VARY};
 use askama::Template;
 use serde_json::{Value, json};
 
-use super::extension::PublicPages;
+use super::state::PublicPages;
 use passerelle_federation::notices::Notice;
 use passerelle_federation::validity::{Validity, format_rfc3339};
 use passerelle_hub::registry::{ConnectorState, ProviderStatus, PublicBlock};
 use passerelle_localization::{Locale, OperatorText};
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::env::Timestamp;
-use passerelle_protocol::ids::{ClientId, ConnectorId};
+use passerelle_protocol::ids::ClientId;
 use passerelle_web::page_template;
 use passerelle_web::pages::PageMessages as _;
 use passerelle_web::rejection::Rejection;
@@ -27,26 +24,6 @@ use passerelle_web::responses::{json_response, landing_page_response};
 
 /// How long caches may keep the status: a failure or its end is visible within half a minute.
 const CACHE: &str = "public, max-age=30";
-
-/// Since when each identity provider is in its state, as far as this hub was asked.
-#[derive(Default)]
-pub(crate) struct StateChanges(Mutex<BTreeMap<ConnectorId, (ConnectorState, Timestamp)>>);
-
-impl StateChanges {
-    /// Records the states at `now`, and returns since when each is known. Forgets the others.
-    fn record(&self, providers: &[ProviderStatus], now: Timestamp) -> Vec<Timestamp> {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let since = |provider: &ProviderStatus| match known.get(&provider.id) {
-            Some((state, since)) if *state == provider.state => *since,
-            _ => now,
-        };
-        let since: Vec<Timestamp> = providers.iter().map(since).collect();
-        for (provider, since) in providers.iter().zip(&since) {
-            known.insert(provider.id.clone(), (provider.state, *since));
-        }
-        since
-    }
-}
 
 /// The status at one moment.
 struct Status {
@@ -91,11 +68,9 @@ impl Status {
             })
         };
         let notice = |notice: &Notice| {
-            let mut value = period_json(&notice.validity);
-            value["text"] = json!(notice.text);
-            value["severity"] = json!(notice.severity);
-            value["link"] = json!(notice.link);
-            value
+            let (from, until) = period(&notice.validity);
+            let Notice { text, severity, link, .. } = notice;
+            json!({ "text": text, "severity": severity, "link": link, "from": from, "until": until })
         };
         json!({
             "time": format_rfc3339(self.now),
@@ -105,17 +80,13 @@ impl Status {
     }
 }
 
-fn period_json(validity: &Validity) -> Value {
-    json!({
-        "from": validity.not_before.map(format_rfc3339),
-        "until": validity.not_after.map(format_rfc3339),
-    })
+fn period(validity: &Validity) -> (Option<String>, Option<String>) {
+    (validity.not_before.map(format_rfc3339), validity.not_after.map(format_rfc3339))
 }
 
 fn block_json(block: &PublicBlock) -> Value {
-    let mut value = period_json(&block.validity);
-    value["message"] = json!(*block.message);
-    value
+    let (from, until) = period(&block.validity);
+    json!({ "message": *block.message, "from": from, "until": until })
 }
 
 /// A line of the page: an identity provider and what is known of it.

@@ -276,19 +276,7 @@ impl ReloadLoop {
         };
         self.publish_connector_files();
         self.report_changes(&result.diagnostics);
-        for diagnostic in result
-            .unverified
-            .iter()
-            .filter(|diagnostic| !self.reported_unverified.contains(diagnostic))
-        {
-            tracing::warn!(
-                problem = diagnostic.to_single_line(),
-                "rejected by `passerelle check`, but served"
-            );
-        }
-        for conflict in result.domain_conflicts.iter().flatten() {
-            tracing::warn!(problem = conflict.to_single_line(), "an e-mail domain is ambiguous");
-        }
+        self.report_warnings(&result.unverified, result.domain_conflicts.iter().flatten());
         for (kind, count) in result.invalid_counts {
             self.core.metrics.set_invalid_config_files(kind.as_str(), count);
         }
@@ -320,6 +308,22 @@ impl ReloadLoop {
         self.status.store(Arc::new(ReloadStatus { digest, findings, unusable, certificates }));
         self.core.metrics.record_config_reload(outcome, self.core.env.now());
         result.file_state
+    }
+
+    /// Logs the connectors that only now are unverified, and the e-mail domains of several connectors.
+    fn report_warnings<'a>(
+        &self,
+        unverified: &[Diagnostic],
+        domain_conflicts: impl Iterator<Item = &'a Diagnostic>,
+    ) {
+        let is_new = |diagnostic: &&Diagnostic| !self.reported_unverified.contains(diagnostic);
+        for diagnostic in unverified.iter().filter(is_new) {
+            let problem = diagnostic.to_single_line();
+            tracing::warn!(problem, "rejected by `passerelle check`, but served");
+        }
+        for conflict in domain_conflicts {
+            tracing::warn!(problem = conflict.to_single_line(), "an e-mail domain is ambiguous");
+        }
     }
 
     /// Applies a configuration: prepares new keys and actors, switches everything at once, then

@@ -167,6 +167,9 @@ async fn the_refusal_of_every_route_is_recorded() {
         ("GET", "/api/v2/session/end/{connector}"),
         // Off: no connector here has `response_mode = "form_post"`.
         ("POST", "/api/v2/callback/{connector}"),
+        // Off: the hub has no `[mail]`.
+        ("GET", "/api/v2/interaction/{hash}/mail"),
+        ("POST", "/api/v2/interaction/{hash}/mail"),
     ];
     let mut refused = 0;
     let extensions =

@@ -42,8 +42,10 @@ const SETTINGS_READ_AGAIN: [&str; 4] = [
 ];
 
 /// The settings of `passerelle.toml` whose file the hub reads at its start.
-const SETTINGS_READ_AT_START: [&str; 22] = [
+const SETTINGS_READ_AT_START: [&str; 24] = [
     "passerelle key_passphrase file",
+    "passerelle mail ca",
+    "passerelle mail password file",
     "passerelle pkcs11 pin file",
     "passerelle private admin_token file",
     "passerelle private operators token file",

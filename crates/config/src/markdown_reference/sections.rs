@@ -163,9 +163,9 @@ from = "no-reply@example.org"
     Section {
         title: "Publish a status page, an accessibility statement and a privacy notice",
         prefixes: &["public_pages."],
-        example: r#"[public_pages]
+        example: r"[public_pages]
 status = true
-"#,
+",
     },
     Section {
         title: "Confine the process",
@@ -222,6 +222,7 @@ userinfo_signed_response_alg = "ES256"
             "connectors.",
             "default_acr_values",
             "level_names",
+            "mail_code",
             "refresh_tokens.",
             "require_auth_time",
         ],
@@ -281,6 +282,7 @@ reason = "maintenance, announced by mail"
             "identity",
             "ignore_acr",
             "levels.",
+            "mail_code",
             "mapping",
             "mfa",
             "passed_amr",

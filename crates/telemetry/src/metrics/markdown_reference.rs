@@ -39,14 +39,9 @@ const QUESTIONS: &[Question] = &[
         example: "passerelle_connector_failure_ratio > 0.2",
     },
     Question {
-        title: "Does the register answer?",
-        prefixes: &["register_"],
+        title: "Do the register and the mail server answer?",
+        prefixes: &["mails_", "register_"],
         example: "histogram_quantile(0.99, sum by (le) (rate(passerelle_register_call_duration_seconds_bucket[5m])))",
-    },
-    Question {
-        title: "Do mails leave?",
-        prefixes: &["mails_"],
-        example: "increase(passerelle_mails_total{outcome=~\"rejected|expired|dropped\"}[1h]) > 0",
     },
     Question {
         title: "Is the store full or slow?",
