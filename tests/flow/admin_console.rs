@@ -75,7 +75,7 @@ async fn a_granted_login_is_shown_up_to_its_token_and_without_personal_data() {
     let tokens = hub.tokens("bakery", &received).await;
     hub.userinfo(&tokens.access_token).await;
     let status: HubStatus = hub.get_json("/admin/status").await;
-    assert_eq!(status.live.rows().map(|(_, count)| count), [0; 5]);
+    assert_eq!(status.live.rows().map(|(_, count)| count), [0; 6]);
     assert_eq!(status.ended_logins["amandier"]["granted"], 1);
     let cookie = hub.operator_cookie().await;
 

@@ -87,6 +87,12 @@ events! {
         "The hub is about to query the register about the person.";
     RegisterAnswered "register_answered" [sp idp code login support_id]
         "The register answered; without `code` it found the person.";
+    MailCodeCreated "mail_code_created" [sp idp sub login support_id]
+        "A one-time code was created, to be sent to the person by mail.";
+    MailCodeRefused "mail_code_refused" [sp idp sub login support_id]
+        "A wrong code was entered instead of the one that was sent by mail.";
+    MailConfirmed "mail_confirmed" [sp idp sub login support_id]
+        "The code that was sent by mail was entered.";
     ConsentShown "consent_shown" [sp idp sub login support_id]
         "The page that asks for an explicit consent was shown.";
     ConsentGiven "consent_given" [sp idp sub login support_id]

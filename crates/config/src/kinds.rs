@@ -50,7 +50,11 @@ impl Kinds {
         problems: &mut Vec<Diagnostic>,
     ) -> Option<Settings> {
         let tables = self.extension_tables().map(|table| table.kind.name);
-        source.without_keys(tables).deserialize_at(&[], schema, problems)
+        let settings = source.without_keys(tables).deserialize_at(&[], schema, problems)?;
+        let mut senders = self.extensions.iter().filter(|extension| extension.sends_mail_codes);
+        let has_table =
+            |one: &Extension| one.table.is_some_and(|table| source.has_key(table.kind.name));
+        Some(Settings { sends_mail_codes: senders.any(has_table), ..settings })
     }
 }
 

@@ -55,6 +55,7 @@ impl ConfiguredConnector {
             amr: file.amr.clone(),
             mfa: file.mfa.clone(),
             passed_amr: file.passed_amr.clone(),
+            mail_code: file.mail_code,
             acr_names: file.acr.names.clone(),
             blocks: self.blocks.clone().into(),
             reauthenticates: self.kind.reauthenticates(),

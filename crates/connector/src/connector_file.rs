@@ -66,6 +66,10 @@ pub struct ConnectorFile {
     /// service providers get. They prove no factor. Other names are dropped and counted.
     #[serde(default)]
     pub passed_amr: Vec<String>,
+    /// Asks its users who have proven neither two factors nor `mail` for a code that the hub sends by
+    /// mail; needs `[mail]` in passerelle.toml (docs/mail.md).
+    #[serde(default)]
+    pub mail_code: bool,
     /// `"verified"`: this identity provider verifies its users' identities, and users can't edit
     /// their pivot identity. Required with `subject = "pivot"`: a user who edits their own name and
     /// birth data could sign in as anyone.

@@ -64,6 +64,8 @@ pub struct ServiceProvider {
     pub token_binding: TokenBinding,
     /// Rules of its refresh tokens; `None` if it gets none.
     pub refresh_tokens: Option<RefreshTokenRules>,
+    /// True if its users need a code by mail unless they prove two factors or `mail`.
+    pub mail_code: bool,
 }
 
 /// Rules of a service provider's refresh tokens.

@@ -42,6 +42,8 @@ pub struct ConnectorProfile {
     pub mfa: Vec<String>,
     /// Methods beyond RFC 8176 and `mail` that are passed on.
     pub passed_amr: Vec<String>,
+    /// True if its users need a code by mail unless they prove two factors or `mail`.
+    pub mail_code: bool,
     /// Its `acr` values that map to level names, by name.
     pub acr_names: BTreeMap<String, Vec<String>>,
     /// Display data for the choice page.

@@ -12,7 +12,8 @@
 //!    └────── banner ◀──────┴───────── choose ◀─────────┴────────── banner ◀─────────┤
 //!                                                                     authenticated ▼
 //!         Completed ◀─ yes ─ Consenting ◀─ identified ─ Identifying ◀───────────────┘
-//!             ▲                                              │
+//!             ▲                  ▲                           │
+//!             │                  └─ code ─ ConfirmingMail ◀──┤
 //!             └──────────────────── back ── Failed ◀─────────┘
 //! ```
 
@@ -32,6 +33,7 @@ mod awaiting_callback;
 mod changed_registration;
 mod choosing;
 mod completed;
+mod confirming_mail;
 mod consenting;
 mod context;
 mod events;
@@ -50,12 +52,16 @@ use serde::{Deserialize, Serialize};
 pub use awaiting_callback::AwaitingCallback;
 pub use choosing::{ChoiceBanner, Choosing};
 pub use completed::{Completed, PendingGrant};
+pub use confirming_mail::{
+    ConfirmingMail, MAIL_CODE_LIFETIME, MAIL_RESEND_INTERVAL, MAX_WRONG_MAIL_CODES, MailPage,
+    MailRequirement,
+};
 pub use consenting::Consenting;
 pub use context::{LoginContext, TimeBreakdown};
 pub use events::{
     Callback, ClaimsSource, CodeGrant, ConsentAnswer, ConsentSubmission, Effect, EffectOutcome,
-    IdentificationError, IdentifiedUser, LoginAnswer, LoginErrorPage, LoginRequest, NextAction,
-    SessionUse, WrongUser,
+    IdentificationError, IdentifiedUser, LoginAnswer, LoginErrorPage, LoginRequest, MailAction,
+    MailEffect, MailLanguage, MailSubmission, NextAction, SessionUse, WrongUser,
 };
 pub use failed::Failed;
 pub use identifying::Identifying;
@@ -66,6 +72,7 @@ pub use verifying::Verifying;
 use crate::assurance::AcrCheck;
 use passerelle_protocol::authorize::AuthorizationRequest;
 use passerelle_protocol::catalogue::ErrorCode;
+use passerelle_protocol::digest::HmacKey;
 use passerelle_protocol::env::{Entropy, Timestamp};
 use passerelle_protocol::ids::{ConnectorId, InteractionHash, Secret};
 use passerelle_protocol::registration::{ClientType, ConsentRequirement};
@@ -94,6 +101,8 @@ pub enum LoginState {
     Verifying(Verifying),
     /// The authentication is verified. The identity rules and the register identify the user.
     Identifying(Identifying),
+    /// The user is identified, and enters a code that the hub sent by mail.
+    ConfirmingMail(Box<ConfirmingMail>),
     /// The user is identified, and continues, consents or refuses.
     Consenting(Arc<Consenting>),
     /// The service provider has its answer.
@@ -115,6 +124,8 @@ pub mod state_name {
     pub(crate) const VERIFYING: &str = "verifying";
     /// Name of [`LoginState::Identifying`](super::LoginState::Identifying).
     pub(crate) const IDENTIFYING: &str = "identifying";
+    /// Name of [`LoginState::ConfirmingMail`](super::LoginState::ConfirmingMail).
+    pub(crate) const CONFIRMING_MAIL: &str = "confirming_mail";
     /// Name of [`LoginState::Consenting`](super::LoginState::Consenting).
     pub(crate) const CONSENTING: &str = "consenting";
     /// Name of [`LoginState::Completed`](super::LoginState::Completed).
@@ -123,8 +134,8 @@ pub mod state_name {
     pub const FAILED: &str = "failed";
 
     /// Stored states of a login without an outcome.
-    pub const IN_PROGRESS: [&str; 5] =
-        [CHOOSING, AWAITING_CALLBACK, VERIFYING, IDENTIFYING, CONSENTING];
+    pub const IN_PROGRESS: [&str; 6] =
+        [CHOOSING, AWAITING_CALLBACK, VERIFYING, IDENTIFYING, CONFIRMING_MAIL, CONSENTING];
 }
 
 impl LoginState {
@@ -136,6 +147,7 @@ impl LoginState {
             Self::AwaitingCallback(_) => state_name::AWAITING_CALLBACK,
             Self::Verifying(_) => state_name::VERIFYING,
             Self::Identifying(_) => state_name::IDENTIFYING,
+            Self::ConfirmingMail(_) => state_name::CONFIRMING_MAIL,
             Self::Consenting(_) => state_name::CONSENTING,
             Self::Completed(_) => state_name::COMPLETED,
             Self::Failed(_) => state_name::FAILED,
@@ -150,6 +162,7 @@ impl LoginState {
             Self::AwaitingCallback(state) => Some(&state.attempt.connector),
             Self::Verifying(state) => Some(&state.connector),
             Self::Identifying(state) => Some(&state.connector),
+            Self::ConfirmingMail(state) => Some(&state.user().authentication.connector),
             Self::Consenting(state) => Some(&state.user.authentication.connector),
             Self::Completed(Completed::Granted { connector, .. }) => Some(connector),
             Self::Choosing(Choosing { banner: None })
@@ -180,6 +193,8 @@ pub struct StepInputs<'a> {
     /// The session cookie of this request. A completed login replaces that session.
     pub session: Option<&'a Secret<String>>,
     pub hub_count: HubCount,
+    /// Key of the digests of codes by mail. The store doesn't contain it.
+    pub mail_code_key: &'a HmacKey,
 }
 
 /// Whether other processes share the store, and may continue a login whose process dies.
@@ -216,6 +231,7 @@ impl Login {
             | LoginState::AwaitingCallback(_)
             | LoginState::Verifying(_)
             | LoginState::Identifying(_)
+            | LoginState::ConfirmingMail(_)
             | LoginState::Consenting(_) => None,
         }
     }
@@ -282,6 +298,7 @@ pub fn on_request(login: Login, request: LoginRequest, inputs: &StepInputs<'_>) 
     match state {
         LoginState::Choosing(state) => state.on_request(context, request, inputs),
         LoginState::AwaitingCallback(state) => state.on_request(context, request, inputs),
+        LoginState::ConfirmingMail(state) => state.on_request(context, request, inputs),
         LoginState::Consenting(state) => state.on_request(context, request, inputs),
         LoginState::Completed(state) => state.on_request(context, request),
         LoginState::Failed(state) => state.on_request(context, request),
@@ -314,6 +331,9 @@ pub fn on_effect_outcome(login: Login, outcome: EffectOutcome, inputs: &StepInpu
         (LoginState::Identifying(state), EffectOutcome::Identified(result)) => {
             state.on_identification(context, result, inputs)
         }
+        (LoginState::ConfirmingMail(state), EffectOutcome::Mail(result)) => {
+            state.on_mail_outcome(context, result, inputs)
+        }
         (LoginState::Completed(state), EffectOutcome::CodeIssued(result)) => {
             state.on_code_issued(context, result)
         }
@@ -326,12 +346,14 @@ pub fn on_effect_outcome(login: Login, outcome: EffectOutcome, inputs: &StepInpu
             | LoginState::AwaitingCallback(_)
             | LoginState::Verifying(_)
             | LoginState::Identifying(_)
+            | LoginState::ConfirmingMail(_)
             | LoginState::Consenting(_)
             | LoginState::Completed(_)
             | LoginState::Failed(_)),
             EffectOutcome::RedirectPrepared(_)
             | EffectOutcome::Authenticated(_)
             | EffectOutcome::Identified(_)
+            | EffectOutcome::Mail(_)
             | EffectOutcome::CodeIssued(_)
             | EffectOutcome::CodeChecked(_),
         ) => Step::show_error(context, state, ErrorCode::StepOutOfOrder, NextAction::ChooseIdp),

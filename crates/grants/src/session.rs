@@ -169,6 +169,9 @@ impl Sessions {
             let (mut session, version) =
                 self.load_session(cookie).await?.ok_or(ErrorCode::LoginRequired)?;
             session.record_use(now);
+            if grant.user.evidence.has_mail() {
+                session.login.evidence.add_mail();
+            }
             let client_id = &grant.request.client_id;
             if !session.has_participant(client_id) {
                 let key = session_key(cookie.reveal());

@@ -153,6 +153,7 @@ fn service(client_id: &str, active: bool, alg: SigningAlg) -> ServiceProvider {
         cors_origins: Vec::new(),
         token_binding: Default::default(),
         refresh_tokens: None,
+        mail_code: false,
     }
 }
 

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use super::login_services::LoginServices;
+use super::mail_step;
 use super::step_audit;
 use passerelle_audit::EventKind;
 use passerelle_connector::dropped_claims::DroppedClaimRow;
@@ -54,12 +55,13 @@ pub(super) async fn identify_user(
     }
     let declared = read_declared_claims(services, support_id, &authentication)?;
     let pivot = Identity { declared, ..pivot };
-    let (identity, source) = match services.identity_source {
-        IdentitySource::Provider => (pivot, ClaimsSource::Provider),
-        IdentitySource::Register => (
-            confirm_with_register(services, login, &authentication, pivot).await?,
-            ClaimsSource::Register,
-        ),
+    let (identity, source, register_address) = match services.identity_source {
+        IdentitySource::Provider => (pivot, ClaimsSource::Provider, None),
+        IdentitySource::Register => {
+            let confirmed = confirm_with_register(services, login, &authentication, &pivot).await?;
+            let address = confirmed.email.clone();
+            (confirmed.with_contact_claims_from(&pivot), ClaimsSource::Register, address)
+        }
     };
     let request = &login.context.request;
     let subject = subject_for(services, &request.client_id, &authentication, &identity)?;
@@ -73,7 +75,7 @@ pub(super) async fn identify_user(
     let authentication =
         Authentication { claims: serde_json::Map::new(), acr: None, ..authentication };
     let level = authentication.level;
-    Ok(IdentifiedUser {
+    let mut user = IdentifiedUser {
         authentication,
         level,
         identity,
@@ -85,7 +87,10 @@ pub(super) async fn identify_user(
         consented: false,
         informed: false,
         session: None,
-    })
+        mail: None,
+    };
+    user.mail = mail_step::mail_requirement(services, login, &user, register_address).await?;
+    Ok(user)
 }
 
 /// Counts a malformed claim that the login left out. The log names the claim, the reason and the fix,
@@ -205,12 +210,12 @@ fn gather_evidence(
     Ok(evidence.with_returned_acr(authentication.acr.as_deref(), &configured.acr_names))
 }
 
-/// Returns the register's identity, with the contact data that only the identity provider has.
+/// Returns the register's identity.
 async fn confirm_with_register(
     services: &LoginServices,
     login: &Login,
     authentication: &Authentication,
-    pivot: Identity,
+    pivot: &Identity,
 ) -> Result<Identity, ErrorCode> {
     let (support_id, connector) = (&login.context.support_id, &authentication.connector);
     services
@@ -228,12 +233,12 @@ async fn confirm_with_register(
 async fn query_register(
     services: &LoginServices,
     support_id: &SupportId,
-    pivot: Identity,
+    pivot: &Identity,
 ) -> Result<Identity, ErrorCode> {
     let register = services.register.as_ref().ok_or(ErrorCode::RegisterUnavailable)?;
     let started = tokio::time::Instant::now();
     let mut span = trace::start_span("register lookup").with_peer(TracePeer::Register);
-    let answer = span.run(query_with_timeout(register.as_ref(), &pivot, support_id)).await;
+    let answer = span.run(query_with_timeout(register.as_ref(), pivot, support_id)).await;
     let outcome = answer.as_ref().map_or_else(RegisterError::label, RegisterAnswer::label);
     span.set_outcome(outcome);
     drop(span);
@@ -249,15 +254,14 @@ async fn query_register(
         tracing::error!(support_id, code = code.entry().code, outcome, %error, "register query failed");
         code
     })?;
-    let identity = answer.into_identity().inspect_err(|code| {
+    answer.into_identity().inspect_err(|code| {
         tracing::warn!(
             support_id,
             code = code.entry().code,
             outcome,
             "register did not confirm the identity"
         );
-    })?;
-    Ok(identity.with_contact_claims_from(&pivot))
+    })
 }
 
 async fn query_with_timeout(

@@ -30,6 +30,7 @@ mod login_summary;
 pub mod logins;
 mod logouts;
 pub mod mail_codes;
+mod mail_step;
 mod prober;
 pub mod registry;
 mod sandbox;

@@ -240,6 +240,7 @@ mod tests {
             callback_base: "",
             session: None,
             hub_count: passerelle_federation::login::HubCount::Single,
+            mail_code_key: &passerelle_protocol::digest::HmacKey::new(b"key of the tests"),
         };
         let step = passerelle_federation::login::on_request(login, LoginRequest::Cancel, &inputs);
         assert!(step.login.has_expired());

@@ -12,6 +12,7 @@ use passerelle_federation::identity::rules::IdentityRules;
 use passerelle_grants::logout_redirects::LogoutRedirects;
 use passerelle_grants::subjects::SubjectDeriver;
 use passerelle_grants::{AuthorizationCodes, HubCore, Sessions};
+use passerelle_protocol::digest::HmacKey;
 use passerelle_register::Register;
 use passerelle_store::Store;
 
@@ -24,6 +25,8 @@ pub struct LoginServices {
     pub register: Option<Arc<dyn Register>>,
     /// Present if the hub sends one-time codes by mail.
     pub mail_codes: Option<Arc<dyn MailCodes>>,
+    /// Key of the digests of codes by mail, the same for all hubs.
+    pub mail_code_key: HmacKey,
     pub sessions: Arc<Sessions>,
     pub codes: Arc<AuthorizationCodes>,
     pub subjects: Arc<SubjectDeriver>,

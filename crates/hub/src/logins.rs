@@ -65,6 +65,11 @@ pub struct OpenedLogin {
 }
 
 impl Logins {
+    /// Returns true if the hub sends one-time codes by mail.
+    pub fn sends_mail_codes(&self) -> bool {
+        self.services.mail_codes.is_some()
+    }
+
     /// Creates the handle.
     pub fn new(services: Arc<LoginServices>, limits: LoginLimits) -> Self {
         Self {

@@ -22,7 +22,7 @@ pub struct MailCode {
     pub address: Secret<String>,
     /// Six digits.
     pub code: Secret<String>,
-    /// Tag of a built-in language.
+    /// Tag of a language of the hub.
     pub language: String,
     /// Display name of the service provider, in that language. Not trusted markup.
     pub service: String,

@@ -2,8 +2,9 @@
 
 use super::identify;
 use super::login_services::LoginServices;
-use passerelle_federation::assurance::amr::{AmrEvidence, UpstreamAmr};
-use passerelle_federation::assurance::{AcrCheck, Level};
+use super::mail_step;
+use passerelle_federation::assurance::AcrCheck;
+use passerelle_federation::assurance::amr::UpstreamAmr;
 use passerelle_federation::identity::IdentitySource;
 use passerelle_federation::login::upstream::Authentication;
 use passerelle_federation::login::{ClaimsSource, IdentifiedUser, Login, LoginState};
@@ -31,7 +32,21 @@ pub(super) async fn find_reusable_user(
     let may_reuse = !prompt.login && !prompt.select_account && choosing.banner.is_none();
     let Some(cookie) = cookie.filter(|_| may_reuse) else { return Ok(None) };
     let session = services.sessions.find(cookie).await?;
-    Ok(session.and_then(|session| reusable_user(services, login, cookie, session)))
+    let user = session.and_then(|session| reusable_user(services, login, cookie, session));
+    let Some(mut user) = user else { return Ok(None) };
+    let Ok(mail) = mail_step::mail_requirement(services, login, &user, None).await else {
+        // After a new authentication, the page says why.
+        return Ok(None);
+    };
+    // `prompt=none` allows no page.
+    if mail.is_some() && prompt.none {
+        if mail_step::is_required(services, login, &user.authentication.connector) {
+            return Ok(None);
+        }
+    } else {
+        user.mail = mail;
+    }
+    Ok(Some(user).filter(|user| session_satisfies_request(&login.context.request, user)))
 }
 
 fn reusable_user(
@@ -57,8 +72,7 @@ fn reusable_user(
         services.connectors.permit_connector(&request.client_id, &session.login.connector);
     let level = session::check_reuse(&session, &reuse_request, &services.core.session_limits, connector, services.core.env.now())
         .inspect_err(|reason| tracing::debug!(support_id = %login.context.support_id, %reason, "session not reused"))
-        .ok()
-        .filter(|level| session_satisfies_request(request, &session.login.evidence, *level))?;
+        .ok()?;
     let federation = services.core.federation.load();
     let claims = federation.released_claim_values(request, &session.login.identity);
     let shown = federation.consent_claims(&claims);
@@ -80,17 +94,14 @@ fn reusable_user(
         consented,
         informed,
         session: Some(digest::sha256_base64url(cookie.reveal())),
+        mail: None,
     })
 }
 
 /// Returns true if the session satisfies an essential `acr`. One that meets none of the requested
 /// values is not reused either, so that the user can prove more, unless no page may be shown.
-fn session_satisfies_request(
-    request: &AuthorizationRequest,
-    evidence: &AmrEvidence,
-    level: Level,
-) -> bool {
-    let proof = evidence.acr_proof(level);
+fn session_satisfies_request(request: &AuthorizationRequest, user: &IdentifiedUser) -> bool {
+    let proof = user.acr_proof();
     request.accepts_acr(&proof) && (request.prompt.none || request.meets_requested_acr(&proof))
 }
 

@@ -7,7 +7,7 @@ use passerelle_audit::{Audit, Event, EventKind};
 use passerelle_federation::assurance::Level;
 use passerelle_federation::login::state_name::{COMPLETED, FAILED};
 use passerelle_federation::login::{
-    ConsentAnswer, Effect, EffectOutcome, Login, LoginAnswer, LoginRequest,
+    ConsentAnswer, Effect, EffectOutcome, Login, LoginAnswer, LoginRequest, LoginState, MailAction,
 };
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::ids::{ConnectorId, Subject};
@@ -68,9 +68,11 @@ impl<'m> StepAudit<'m> {
                 StepKind::ConsentYes
             }
             LoginRequest::Consent(_) => StepKind::ConsentNo,
-            LoginRequest::Cancel | LoginRequest::ReportWrongUser | LoginRequest::Displace => {
-                StepKind::Other
-            }
+            LoginRequest::OpenMailPage(_)
+            | LoginRequest::Mail(_)
+            | LoginRequest::Cancel
+            | LoginRequest::ReportWrongUser
+            | LoginRequest::Displace => StepKind::Other,
         };
         let before = login.state.name();
         Self {
@@ -102,6 +104,18 @@ impl<'m> StepAudit<'m> {
                         .idp(&authentication.connector)
                         .level(authentication.level)
                 });
+            }
+            Effect::Mail(mail) => {
+                self.record_session_reuse(login);
+                let name = match mail.action {
+                    MailAction::Send { .. } => EventKind::MailCodeCreated,
+                    MailAction::RecordWrongCode => EventKind::MailCodeRefused,
+                    MailAction::StoreAddress(_) => EventKind::MailConfirmed,
+                };
+                let LoginState::ConfirmingMail(state) = &login.state else { return };
+                let subject = &state.user().subject;
+                self.audit()
+                    .record(|| login_event(name, login).idp(&mail.connector).subject(subject));
             }
             // A repeated grant: its events were recorded the first time.
             Effect::IssueCode(_) if self.state_before == COMPLETED => {}
@@ -135,6 +149,7 @@ impl<'m> StepAudit<'m> {
             }
             EffectOutcome::Authenticated(Err(_))
             | EffectOutcome::Identified(_)
+            | EffectOutcome::Mail(_)
             | EffectOutcome::CodeIssued(_)
             | EffectOutcome::CodeChecked(_) => {}
         }
@@ -305,6 +320,8 @@ fn refusal_code(login: &Login, answer: &LoginAnswer, before: &str) -> Option<Err
         }
         LoginAnswer::ServiceProvider { .. }
         | LoginAnswer::RedirectToIdp { .. }
+        | LoginAnswer::RedirectToMail
+        | LoginAnswer::MailPage(_)
         | LoginAnswer::RedirectToConsent
         | LoginAnswer::WrongUserReported(_)
         | LoginAnswer::ConsentPage(_) => None,

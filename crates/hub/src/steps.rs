@@ -18,6 +18,7 @@ use super::identify;
 use super::live_login_counter::LoginPosition;
 use super::login_services::LoginServices;
 use super::login_summary::{LoginSummary, Reply, StepError};
+use super::mail_step;
 use super::session_reuse;
 use super::step_admission::StepPermit;
 use super::step_audit::StepAudit;
@@ -148,6 +149,7 @@ async fn advance_login(
         callback_base: &callback_base,
         session: browser.session.as_ref(),
         hub_count: hub_count(services),
+        mail_code_key: &services.mail_code_key,
     };
     let timer = StepTimer::start(&mut login, services.core.env.now());
     let request = add_reusable_user(services, &login, browser).await;
@@ -164,10 +166,7 @@ async fn advance_login(
     };
     let mut step = login::on_request(login, request, &inputs());
     log_issuer_error(&step);
-    if loaded_from == LoadedFrom::Cache
-        && services.store.scope() == StoreScope::Shared
-        && !is_proven_current(&step, shows_consent_next)
-    {
+    if loaded_from == LoadedFrom::Cache && may_be_stale(services, &step, shows_consent_next) {
         return Err(RunStepError::Stale);
     }
     loop {
@@ -207,6 +206,12 @@ fn hub_count(services: &LoginServices) -> HubCount {
         StoreScope::Shared => HubCount::Several,
         StoreScope::Process => HubCount::Single,
     }
+}
+
+/// Returns whether a step that started from this hub's copy of a login must start again from the
+/// stored one.
+fn may_be_stale(services: &LoginServices, step: &Step, shows_consent_next: bool) -> bool {
+    services.store.scope() == StoreScope::Shared && !is_proven_current(step, shows_consent_next)
 }
 
 /// Returns whether a step that started from this hub's copy of a shared login may continue: if its
@@ -356,6 +361,9 @@ async fn perform_effect(
         Effect::Identify(authentication) => EffectOutcome::Identified(
             identify::identify_user(services, login, *authentication).await.map(Box::new),
         ),
+        Effect::Mail(mail) => {
+            EffectOutcome::Mail(mail_step::perform_mail_effect(services, login, *mail).await)
+        }
         Effect::IssueCode(grant) => EffectOutcome::CodeIssued(services.codes.issue(&grant).await),
         Effect::CheckCode(code) => {
             let is_live = services.codes.is_live(code.reveal()).await;

@@ -75,6 +75,9 @@ pub struct LevelName {
     pub level: Level,
     /// True if it also stands for proven multi-factor authentication.
     pub multi_factor: bool,
+    /// True if it also stands for confirmation by mail, which multi-factor authentication makes
+    /// unnecessary.
+    pub mail: bool,
 }
 
 /// The `acr` settings of a service provider's file.
@@ -100,6 +103,9 @@ pub struct RequestedAcr {
     /// True if multi-factor authentication must be proven.
     #[serde(default)]
     pub multi_factor: bool,
+    /// True if confirmation by mail or multi-factor authentication must be proven.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub mail: bool,
 }
 
 impl RequestedAcr {
@@ -111,7 +117,9 @@ impl RequestedAcr {
     /// Returns true if the authentication meets the value.
     pub fn is_met(&self, proof: &AchievedAcr<'_>) -> bool {
         let is_named = self.name.as_ref().is_some_and(|name| proof.names.contains(name));
-        self.allows_level(proof.level) && (!self.multi_factor || proof.multi_factor || is_named)
+        let has_methods = (!self.multi_factor || proof.multi_factor)
+            && (!self.mail || proof.mail || proof.multi_factor);
+        self.allows_level(proof.level) && (has_methods || is_named)
     }
 }
 
@@ -177,6 +185,8 @@ pub struct AchievedAcr<'a> {
     pub level: Level,
     /// True if its methods prove two factors of different categories.
     pub multi_factor: bool,
+    /// True if its methods contain `mail`.
+    pub mail: bool,
     /// The level names that the returned `acr` stands for, by the connector's file.
     pub names: &'a BTreeSet<Arc<str>>,
 }

@@ -26,7 +26,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use serde_with::{As, OneOrMany, Same};
+use serde_with::{As, DefaultOnNull, OneOrMany, Same};
 
 pub(super) use self::redirect::append_params;
 pub use self::redirect::{AuthorizationResponse, ProvenRedirect, ResponseMode, UnsignedResponse};
@@ -97,7 +97,7 @@ pub struct AuthorizationRequest {
         default,
         rename = "idp_hint",
         skip_serializing_if = "Vec::is_empty",
-        with = "As::<OneOrMany<Same>>"
+        with = "As::<DefaultOnNull<OneOrMany<Same>>>"
     )]
     pub idp_hints: Vec<ConnectorId>,
     /// Further parameters that identity providers may get, by name. Their values are not checked.
@@ -144,6 +144,12 @@ impl AuthorizationRequest {
     /// authentication meets. `None`: the level is answered.
     pub fn acr_answer(&self, proof: &AchievedAcr<'_>) -> Option<Arc<str>> {
         self.acr_values.iter().find(|value| value.is_met(proof))?.name.clone()
+    }
+
+    /// Returns true if confirmation by mail would change the answered `acr`.
+    pub fn is_answered_better_with_mail(&self, proof: &AchievedAcr<'_>) -> bool {
+        self.acr_values.iter().any(|value| value.mail)
+            && self.acr_answer(proof) != self.acr_answer(&AchievedAcr { mail: true, ..*proof })
     }
 
     /// Returns the requested level names that can be the answer, in order.

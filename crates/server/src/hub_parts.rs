@@ -51,6 +51,7 @@ use passerelle_hub::registry::{ConnectorSpec, Registry, RegistryDeps, RegistryHa
 use passerelle_hub::{Connectors, LoginServices, Logins, Logouts, UnauthenticatedLogins};
 use passerelle_jose::client_certificate::CertificateAuthorities;
 use passerelle_jose::keyring::JWKS_MAX_AGE;
+use passerelle_protocol::digest::{self, HmacKey};
 use passerelle_quota::counter_sync::CounterSync;
 use passerelle_register::Register;
 use passerelle_store::Store;
@@ -218,6 +219,7 @@ impl HubParts<'_> {
             connectors: connectors.clone(),
             register: self.register.clone(),
             mail_codes: self.mail_codes(),
+            mail_code_key: self.mail_code_key(),
             sessions: Arc::clone(&grants.sessions),
             codes: Arc::clone(&grants.codes),
             subjects: Arc::clone(&grants.subjects),
@@ -228,6 +230,13 @@ impl HubParts<'_> {
             identity_rules: identity_rules(settings.subject, &settings.home_country),
             login_lifetime: settings.lifetimes.login(settings.platform),
         })
+    }
+
+    /// Derives the key from the oldest subject key, which every hub of the federation has.
+    fn mail_code_key(&self) -> HmacKey {
+        let oldest = self.loaded.subject_keys.values().next();
+        let secret: &[u8] = oldest.map_or(&[], |key| key.reveal());
+        HmacKey::new(&digest::hmac(secret, b"codes by mail"))
     }
 
     fn mail_codes(&self) -> Option<Arc<dyn MailCodes>> {

@@ -102,8 +102,16 @@ pub(super) fn live_login_reader(
     Box::new(move || {
         let counts =
             live_logins.live_by_state(core.env.now(), &core.metrics).map(|(_, count)| count);
-        let [choosing, awaiting_callback, verifying, identifying, consenting] = counts;
-        LiveLogins { choosing, awaiting_callback, verifying, identifying, consenting }
+        let [choosing, awaiting_callback, verifying, identifying, confirming_mail, consenting] =
+            counts;
+        LiveLogins {
+            choosing,
+            awaiting_callback,
+            verifying,
+            identifying,
+            confirming_mail,
+            consenting,
+        }
     })
 }
 

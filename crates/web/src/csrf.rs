@@ -20,6 +20,8 @@ impl FormPurpose {
     pub const FIND_BY_EMAIL: Self = Self("email");
     /// Removes the remembered identity provider.
     pub const FORGET_LAST_CHOICE: Self = Self("forget");
+    /// Sends a code that came by mail, or asks for another one.
+    pub const MAIL_CODE: Self = Self("mail code");
     /// Also binds the displayed claims.
     pub const CONSENT: Self = Self("consent");
     /// Says that the displayed person is another one.

@@ -53,6 +53,7 @@ mod last_choice;
 pub mod login;
 mod login_request_check;
 mod logout;
+mod mail_code;
 mod metadata;
 mod oauth_errors;
 pub mod outer_middleware;

@@ -21,7 +21,7 @@ use super::request_context::RequestContext;
 use super::responses::{
     add_cookie, authorization_response, interaction_path, page_response, see_other,
 };
-use super::{error_pages, form, posted_callback};
+use super::{error_pages, form, mail_code, posted_callback};
 use passerelle_federation::login::upstream::CallbackParams;
 use passerelle_federation::login::{
     Callback, ChoiceBanner, ConsentAnswer, ConsentSubmission, LoginAnswer, LoginRequest,
@@ -364,6 +364,11 @@ pub(super) async fn step_response(
             choice_response(context, &page(), banner, &ChoiceQuery::from_request(context))
         }
         LoginAnswer::RedirectToIdp { url } => see_other(&url),
+        LoginAnswer::RedirectToMail => {
+            let mail_path = format!("{}/mail", interaction_path(&login.hash));
+            see_other(&without_inherited_fragment(&mail_path, from))
+        }
+        LoginAnswer::MailPage(mail) => mail_code::mail_page_response(&page(), mail),
         LoginAnswer::RedirectToConsent => {
             let consent_path = format!("{}/consent", interaction_path(&login.hash));
             see_other(&without_inherited_fragment(&consent_path, from))

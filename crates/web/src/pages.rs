@@ -46,6 +46,7 @@ mod demo;
 mod diagnostics;
 mod error;
 mod locale;
+mod mail_code;
 mod notice;
 mod oauth_error;
 mod provider_list;
@@ -68,6 +69,7 @@ use passerelle_localization::Languages;
 pub use passerelle_localization::Locale;
 
 pub use error::{ErrorDetail, ErrorPage, PageAction, PostForm, ServiceReturn, displayed_code};
+pub use mail_code::MailCodePage;
 pub use notice::DisplayedNotice;
 pub use oauth_error::OauthErrorPage;
 pub use provider_list::{

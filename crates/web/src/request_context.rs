@@ -42,7 +42,7 @@ impl RequestContext {
         form::parse_query(self.request.query_string())
     }
 
-    fn header(&self, name: &HeaderName) -> Option<&str> {
+    pub(crate) fn header(&self, name: &HeaderName) -> Option<&str> {
         self.request.headers().get(name).and_then(|value| value.to_str().ok())
     }
 }

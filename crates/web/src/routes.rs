@@ -13,7 +13,7 @@ use super::request_context::RequestContext;
 use super::route_table::RouteTable;
 use super::{
     assets, authorize, diagnostics, email_discovery, introspection, landing, last_choice, login,
-    logout, metadata, oauth_errors, posted_callback, sandbox, sign_in, token,
+    logout, mail_code, metadata, oauth_errors, posted_callback, sandbox, sign_in, token,
     upstream_backchannel_logout, userinfo, wrong_user,
 };
 use passerelle_audit::EventKind;
@@ -55,6 +55,10 @@ fn logins() -> Vec<Endpoint> {
         step("/api/v2/interaction/{hash}/consent")
             .get(login::show_consent)
             .post(login::answer_consent),
+        step("/api/v2/interaction/{hash}/mail")
+            .get(mail_code::show_mail_page)
+            .post(mail_code::submit_mail_page)
+            .enabled_if(|hub| hub.logins.sends_mail_codes()),
         step("/api/v2/interaction/{hash}/provider").post(login::choose_provider),
         step("/api/v2/callback/{connector}")
             .get(login::handle_callback)

@@ -134,18 +134,22 @@ pub struct LiveLogins {
     pub awaiting_callback: i64,
     pub verifying: i64,
     pub identifying: i64,
+    /// Absent in the response of a hub of 0.1.0.
+    #[serde(default)]
+    pub confirming_mail: i64,
     pub consenting: i64,
 }
 
 impl LiveLogins {
     /// Returns the numbers in the order of a login.
     #[must_use]
-    pub const fn rows(&self) -> [(&'static str, i64); 5] {
+    pub const fn rows(&self) -> [(&'static str, i64); 6] {
         [
             ("choosing", self.choosing),
             ("awaiting_callback", self.awaiting_callback),
             ("verifying", self.verifying),
             ("identifying", self.identifying),
+            ("confirming_mail", self.confirming_mail),
             ("consenting", self.consenting),
         ]
     }

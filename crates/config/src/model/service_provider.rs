@@ -207,6 +207,10 @@ pub struct ServiceProviderFile {
     /// folder.
     #[serde(default)]
     pub logo: Option<LogoPath>,
+    /// Asks users who have proven neither two factors nor `mail` for a code that the hub sends by
+    /// mail; needs `[mail]` in passerelle.toml (docs/mail.md).
+    #[serde(default)]
+    pub mail_code: bool,
     /// Logins that it may start per minute, instead of `quotas.logins_per_service_provider`.
     /// Further users see a page with a link back.
     #[serde(default)]

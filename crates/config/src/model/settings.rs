@@ -185,6 +185,10 @@ pub struct Settings {
     /// lists them (docs/levels.md).
     #[serde(default)]
     pub level_names: BTreeMap<String, LevelNameDeclaration>,
+    /// Whether the file has the table of an optional crate that sends one-time codes by mail.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub sends_mail_codes: bool,
     /// The tables of the optional crates, as operators may see them.
     #[serde(flatten, skip_deserializing)]
     #[schemars(skip)]
@@ -218,6 +222,10 @@ pub struct LevelNameDeclaration {
     /// The name also implies proven multi-factor authentication.
     #[serde(default)]
     pub multi_factor: bool,
+    /// The name also implies `mail` or proven multi-factor authentication. Without either, the hub
+    /// asks for a code that it sends by mail; needs `[mail]` (docs/mail.md).
+    #[serde(default)]
+    pub mail: bool,
 }
 
 /// The choice page.

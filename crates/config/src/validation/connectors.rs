@@ -112,6 +112,7 @@ fn draft_from_source(
         let mapping =
             check_mapping(&mut check, &file, kind.protocol_claims(), &declarations.claims);
         level_names::check_acr_names(&mut check, &file, declarations);
+        declarations.check_mail_rule(&mut check, "mail_code", file.mail_code);
         let mut kind_check = KindCheck::new(check.table(""), kind.name, &file, context);
         let client_secret = kinds.check(&kind, &mut kind_check);
         let client_identity = kind_check.client_identity;

@@ -11,6 +11,12 @@ use passerelle_federation::VerifiedClaimsRules;
 use passerelle_federation::identity::declared::DeclaredClaims;
 use passerelle_protocol::acr::LevelName;
 use passerelle_protocol::registration::{ProtocolRules, RequestPolicy};
+use passerelle_settings::FileCheck;
+
+/// Problem of a rule that needs a code by mail, and how to fix it.
+pub(super) const NO_MAIL_CODES: &str = "asks for a code by mail, but this hub sends none";
+pub(super) const MAIL_CODES_FIX: &str =
+    "add [mail] to passerelle.toml, in a program with the feature mail, or remove this key";
 
 /// The declared claims and level names.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -27,6 +33,8 @@ pub struct Declarations {
     pub code_lifetimes: [Duration; 2],
     /// Whether ID tokens under `rules = "openid"` lack the claims of the granted scopes.
     pub omits_id_token_claims: bool,
+    /// Whether the hub sends one-time codes by mail.
+    pub sends_mail_codes: bool,
     /// The client certificates that the hub gets.
     pub client_certificates: CertificateSource,
 }
@@ -43,6 +51,7 @@ impl Declarations {
             code_lifetimes: [ProtocolRules::Federation, ProtocolRules::Openid]
                 .map(|rules| settings.lifetimes.tokens(rules).code),
             omits_id_token_claims: !settings.id_token_claims,
+            sends_mail_codes: settings.sends_mail_codes,
             client_certificates: CertificateSource::from_listener(&settings.public),
         }
     }
@@ -58,8 +67,15 @@ impl Declarations {
 
     /// Returns a declared level name.
     pub fn level_name(&self, name: &str) -> Option<LevelName> {
-        let LevelNameDeclaration { level, multi_factor } = *self.level_names.get(name)?;
-        Some(LevelName { name: name.into(), level, multi_factor })
+        let LevelNameDeclaration { level, multi_factor, mail } = *self.level_names.get(name)?;
+        Some(LevelName { name: name.into(), level, multi_factor, mail })
+    }
+
+    /// Reports a rule that asks for a code by mail, if the hub sends none.
+    pub fn check_mail_rule(&self, check: &mut FileCheck<'_>, key: &str, is_set: bool) {
+        if is_set && !self.sends_mail_codes {
+            check.report(key, NO_MAIL_CODES, MAIL_CODES_FIX);
+        }
     }
 
     /// Returns the declared level names for a message.

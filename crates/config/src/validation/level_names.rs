@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::declarations::Declarations;
+use super::declarations::{Declarations, MAIL_CODES_FIX, NO_MAIL_CODES};
 use crate::model::{ServiceProviderFile, Settings};
 use passerelle_connector::ConnectorFile;
 use passerelle_protocol::acr::{AcrRegistration, Level, Platform};
@@ -25,6 +25,9 @@ pub(crate) fn check_level_names(check: &mut FileCheck<'_>, settings: &Settings) 
         if let Some(level) = Level::ALL.iter().find(|level| level.as_str() == name) {
             let message = format!("is the name of the level {} itself", level.as_str());
             check.report(&key, message, "remove it, or choose another name");
+        }
+        if declaration.mail && !settings.sends_mail_codes {
+            check.report(&format!("{key}.mail"), NO_MAIL_CODES, MAIL_CODES_FIX);
         }
         let levels = settings.platform.levels();
         if !levels.contains(&declaration.level) {

@@ -83,6 +83,9 @@ pub fn check_file(
     let context = &context.for_file(SecretOwnerKind::ServiceProvider, check.source.path());
     let file = security_profile::apply_profile(check, file, declarations);
     check_own_rules(check, &file);
+    if let Some(declarations) = declarations {
+        declarations.check_mail_rule(check, "mail_code", file.mail_code);
+    }
     check_rules(check, &file, platform, sandbox);
     public_clients::check_public_client(check, &file, platform);
     let secrets = client_auth::read_secrets(check, &file.secrets, context);
@@ -118,6 +121,7 @@ pub fn check_file(
         access_token_lifetime: file.access_token_seconds.map(Duration::from_secs),
         cors_origins: file.cors_origins.clone(),
         refresh_tokens: file.refresh_tokens.map(refresh_tokens::refresh_token_rules),
+        mail_code: file.mail_code,
         token_binding: TokenBinding {
             dpop_required: file.dpop_bound_access_tokens,
             dpop_nonce_required: file.dpop_nonce_required,

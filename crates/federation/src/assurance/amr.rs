@@ -81,7 +81,7 @@ pub enum Provenance {
     /// Configured in the connector's file for every authentication.
     #[display("static list")]
     StaticList,
-    /// Derived by the hub: `mfa`, the `pop` of a key, the marker.
+    /// By the hub: `mfa`, the `pop` of a key, its own `mail`, the marker.
     #[display("hub")]
     Hub,
 }
@@ -193,7 +193,28 @@ impl AmrEvidence {
 
     /// Returns what the authentication proves of a requested `acr`.
     pub fn acr_proof(&self, level: Level) -> AchievedAcr<'_> {
-        AchievedAcr { level, multi_factor: self.is_multi_factor(), names: &self.acr_names }
+        AchievedAcr {
+            level,
+            multi_factor: self.is_multi_factor(),
+            mail: self.has_mail(),
+            names: &self.acr_names,
+        }
+    }
+
+    /// Returns true if the methods contain `mail`.
+    pub fn has_mail(&self) -> bool {
+        self.methods.contains_key(&Method::Mail)
+    }
+
+    /// Returns true unless two categories or `mail` are proven: the user has shown no more than one
+    /// factor.
+    pub fn is_without_second_step(&self) -> bool {
+        !self.has_mail() && !self.is_multi_factor()
+    }
+
+    /// Adds `mail`: the user has entered the hub's code. It proves no factor (R063).
+    pub fn add_mail(&mut self) {
+        self.methods.insert(Method::Mail, Provenance::Hub);
     }
 
     /// Returns the claim `amr`: the methods in a fixed order, `pop` for every proof by a key, `mfa`

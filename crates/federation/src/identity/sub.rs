@@ -84,6 +84,11 @@ impl SubjectKeys {
         }
     }
 
+    /// Returns the oldest version, which derives what must not change with a new key.
+    pub fn oldest_version(&self) -> KeyVersion {
+        self.keys.keys().next().copied().unwrap_or_default()
+    }
+
     /// Derives the `sub` of a user in a sector from the delivered identity.
     ///
     /// # Errors

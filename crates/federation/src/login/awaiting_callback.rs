@@ -36,14 +36,16 @@ impl AwaitingCallback {
             LoginRequest::Choose(connector) => choose_idp(context, &connector, inputs),
             LoginRequest::Cancel => Completed::finish_with_error(context, ErrorCode::UserCancelled),
             LoginRequest::Callback(callback) => self.on_callback(context, callback, inputs),
-            LoginRequest::OpenConsentPage | LoginRequest::Consent(_) | LoginRequest::Displace => {
-                Step::show_error(
-                    context,
-                    LoginState::AwaitingCallback(self),
-                    ErrorCode::StepOutOfOrder,
-                    NextAction::ChooseIdp,
-                )
-            }
+            LoginRequest::OpenConsentPage
+            | LoginRequest::Consent(_)
+            | LoginRequest::OpenMailPage(_)
+            | LoginRequest::Mail(_)
+            | LoginRequest::Displace => Step::show_error(
+                context,
+                LoginState::AwaitingCallback(self),
+                ErrorCode::StepOutOfOrder,
+                NextAction::ChooseIdp,
+            ),
         }
     }
 

@@ -77,9 +77,11 @@ impl Choosing {
             LoginRequest::OpenConsentPage | LoginRequest::Consent(_) if self.is_blocked() => {
                 self.show_block(context)
             }
-            LoginRequest::OpenConsentPage | LoginRequest::Consent(_) | LoginRequest::Displace => {
-                self.show_error(context, ErrorCode::StepOutOfOrder)
-            }
+            LoginRequest::OpenConsentPage
+            | LoginRequest::Consent(_)
+            | LoginRequest::OpenMailPage(_)
+            | LoginRequest::Mail(_)
+            | LoginRequest::Displace => self.show_error(context, ErrorCode::StepOutOfOrder),
         }
     }
 

@@ -94,6 +94,8 @@ impl Completed {
             // A double click, or a lost answer: the same answer again, while its code can still be
             // used.
             LoginRequest::OpenPage { .. }
+            | LoginRequest::OpenMailPage(_)
+            | LoginRequest::Mail(_)
             | LoginRequest::Consent(_)
             | LoginRequest::Cancel
             | LoginRequest::Callback(_) => match &self {

@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use super::completed::PendingGrant;
 use super::{
-    ChoiceBanner, Choosing, Completed, ConsentAnswer, ConsentSubmission, Effect, HubCount,
-    IdentifiedUser, LoginAnswer, LoginContext, LoginRequest, LoginState, NextAction, SessionUse,
-    Step, StepInputs, WrongUser,
+    ChoiceBanner, Choosing, Completed, ConfirmingMail, ConsentAnswer, ConsentSubmission, Effect,
+    HubCount, IdentifiedUser, LoginAnswer, LoginContext, LoginRequest, LoginState, NextAction,
+    SessionUse, Step, StepInputs, WrongUser,
 };
 use crate::assurance::AcrCheck;
 use passerelle_protocol::catalogue::ErrorCode;
@@ -29,7 +29,7 @@ impl Consenting {
     /// Shows the page if one is due; otherwise completes the login.
     pub(super) fn enter(
         context: Box<LoginContext>,
-        user: IdentifiedUser,
+        mut user: IdentifiedUser,
         inputs: &StepInputs<'_>,
     ) -> Step {
         // The user must be the one that the request names (OpenID Connect Core 1.0 §3.1.2.1 and
@@ -39,6 +39,9 @@ impl Consenting {
         }
         if context.is_scope_withdrawn(inputs) {
             return Completed::finish_with_error(context, ErrorCode::ScopeWithdrawn);
+        }
+        if let Some(requirement) = user.mail.take() {
+            return ConfirmingMail::enter(context, user, *requirement);
         }
         // Any application can send requests in the name of a public client. So the user sees each
         // of them, whatever the session holds (RFC 8252 §8.6).
@@ -81,7 +84,10 @@ impl Consenting {
         inputs: &StepInputs<'_>,
     ) -> Step {
         match request {
-            LoginRequest::OpenPage { .. } => Step::answer_unsaved(
+            // The code by mail was entered before, or its form was sent twice.
+            LoginRequest::OpenPage { .. }
+            | LoginRequest::OpenMailPage(_)
+            | LoginRequest::Mail(_) => Step::answer_unsaved(
                 context,
                 LoginState::Consenting(self),
                 LoginAnswer::RedirectToConsent,

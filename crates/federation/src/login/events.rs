@@ -9,10 +9,11 @@ use super::upstream::{
     Authentication, AuthorizationRedirect, CallbackParams, LoginAttempt,
     UpstreamAuthorizationRequest,
 };
-use super::{ChoiceBanner, Consenting};
+use super::{ChoiceBanner, Consenting, MailPage, MailRequirement};
 use crate::assurance::Level;
 use crate::assurance::amr::AmrEvidence;
 use crate::identity::{ClaimName, Identity};
+use passerelle_protocol::acr::AchievedAcr;
 use passerelle_protocol::authorize::{AuthorizationRequest, AuthorizationResponse};
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::client_network::ClientNetwork;
@@ -31,6 +32,9 @@ pub enum LoginRequest {
     Choose(ConnectorId),
     Cancel,
     Callback(Callback),
+    /// The page of the code by mail was opened.
+    OpenMailPage(MailLanguage),
+    Mail(MailSubmission),
     /// The consent page was opened.
     OpenConsentPage,
     Consent(ConsentSubmission),
@@ -50,6 +54,26 @@ pub struct Callback {
     pub params: CallbackParams,
     /// The network that the callback was sent from.
     pub network: ClientNetwork,
+}
+
+/// What decides the language of a mail, beside the login's `ui_locales`: the same as for a page.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct MailLanguage {
+    /// The user's own choice.
+    pub chosen: Option<String>,
+    /// `Accept-Language` of the browser.
+    pub accepted: Option<String>,
+}
+
+/// The submitted form of the page that asks for a code by mail.
+#[derive(Clone, Debug)]
+pub enum MailSubmission {
+    /// What the user entered as the code.
+    Code(Secret<String>),
+    /// The user wants another code.
+    Resend,
+    /// The user can't read this mailbox.
+    Unreadable,
 }
 
 /// The submitted consent form.
@@ -73,6 +97,7 @@ pub enum Effect {
     BeginLogin(ConnectorId, UpstreamAuthorizationRequest),
     CompleteLogin(Box<LoginAttempt>, CallbackParams, ClientNetwork),
     Identify(Box<Authentication>),
+    Mail(Box<MailEffect>),
     IssueCode(Box<CodeGrant>),
     /// Checks whether this code is neither redeemed nor expired.
     CheckCode(Secret<String>),
@@ -83,9 +108,34 @@ impl Effect {
     pub const fn calls_idp(&self) -> bool {
         match self {
             Self::BeginLogin(..) | Self::CompleteLogin(..) => true,
-            Self::Identify(_) | Self::IssueCode(_) | Self::CheckCode(_) => false,
+            Self::Identify(_) | Self::Mail(_) | Self::IssueCode(_) | Self::CheckCode(_) => false,
         }
     }
+}
+
+/// What is to be done about the code by mail of a person.
+#[derive(Clone, Debug)]
+pub struct MailEffect {
+    /// The connector of the person's account.
+    pub connector: ConnectorId,
+    /// [`MailRequirement::person`].
+    pub person: Subject,
+    pub action: MailAction,
+}
+
+/// Action of a [`MailEffect`].
+#[derive(Clone, Debug)]
+pub enum MailAction {
+    Send {
+        address: Secret<String>,
+        code: Secret<String>,
+        language: MailLanguage,
+        expires_at: Timestamp,
+    },
+    /// Counts a wrong code of this person.
+    RecordWrongCode,
+    /// Stores the address that the right code confirmed.
+    StoreAddress(Secret<String>),
 }
 
 /// Outcome of an [`Effect`].
@@ -94,6 +144,7 @@ pub enum EffectOutcome {
     RedirectPrepared(Result<AuthorizationRedirect, ErrorCode>),
     Authenticated(Result<Box<Authentication>, ErrorCode>),
     Identified(Result<Box<IdentifiedUser>, IdentificationError>),
+    Mail(Result<(), ErrorCode>),
     CodeIssued(Result<(), ErrorCode>),
     /// `Err`: the store could not be read.
     CodeChecked(Result<bool, ErrorCode>),
@@ -140,6 +191,17 @@ pub struct IdentifiedUser {
     pub informed: bool,
     /// Fingerprint of the reused session's cookie, if a session was reused.
     pub session: Option<String>,
+    /// The code by mail that the user must still enter.
+    #[serde(skip)]
+    pub mail: Option<Box<MailRequirement>>,
+}
+
+impl IdentifiedUser {
+    /// Returns what the user proves of a requested `acr`, once the code by mail is entered.
+    pub fn acr_proof(&self) -> AchievedAcr<'_> {
+        let proof = self.evidence.acr_proof(self.level);
+        AchievedAcr { mail: proof.mail || self.mail.is_some(), ..proof }
+    }
 }
 
 /// Source of the identity claims. The consent page shows it.
@@ -204,6 +266,9 @@ pub enum LoginAnswer {
     RedirectToIdp {
         url: String,
     },
+    /// 303 to the page of the code by mail.
+    RedirectToMail,
+    MailPage(MailPage),
     /// 303 to the consent page.
     RedirectToConsent,
     ConsentPage(Arc<Consenting>),

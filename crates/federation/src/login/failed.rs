@@ -59,6 +59,8 @@ impl Failed {
             LoginRequest::OpenPage { .. }
             | LoginRequest::Choose(_)
             | LoginRequest::Callback(_)
+            | LoginRequest::OpenMailPage(_)
+            | LoginRequest::Mail(_)
             | LoginRequest::OpenConsentPage
             | LoginRequest::Consent(_)
             | LoginRequest::ReportWrongUser

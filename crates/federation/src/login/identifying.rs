@@ -24,7 +24,7 @@ impl Identifying {
     ) -> Step {
         match result {
             // Another identity provider may prove the factors that an essential `acr` needs.
-            Ok(user) if !context.request.accepts_acr(&user.evidence.acr_proof(user.level)) => {
+            Ok(user) if !context.request.accepts_acr(&user.acr_proof()) => {
                 context.back_to_choice(self.connector, ErrorCode::AcrNotRequired)
             }
             Ok(user) => Consenting::enter(context, *user, inputs),

@@ -4,7 +4,7 @@ use crate::assurance::Level;
 use crate::assurance::amr::{AmrEvidence, UpstreamAmr};
 use crate::identity::Identity;
 use crate::login::upstream::{Authentication, AuthorizationRedirect};
-use crate::login::{ClaimsSource, IdentifiedUser, LoginContext};
+use crate::login::{ClaimsSource, IdentifiedUser, LoginContext, MailRequirement};
 use crate::provider_display::ProviderDisplay;
 use crate::{ConnectorProfile, Levels};
 use passerelle_protocol::env::Timestamp;
@@ -63,6 +63,7 @@ pub fn connector_profile(levels: Levels) -> ConnectorProfile {
         amr: vec![],
         mfa: vec![],
         passed_amr: vec![],
+        mail_code: false,
         acr_names: Default::default(),
         blocks: [].into(),
         reauthenticates: true,
@@ -116,7 +117,17 @@ pub fn identified_user(connector: &str, level: Level) -> IdentifiedUser {
         consented: false,
         informed: false,
         session: None,
+        mail: None,
     }
+}
+
+/// Returns Angela, who must enter a code by mail.
+pub fn user_with_mail_rule() -> IdentifiedUser {
+    let requirement = MailRequirement {
+        person: Subject::new("keyed-angela"),
+        address: Secret::new("angela@example.org".into()),
+    };
+    IdentifiedUser { mail: Some(Box::new(requirement)), ..identified_user("idp", Level::Eidas1) }
 }
 
 /// Returns Angela, identified by a reused session.

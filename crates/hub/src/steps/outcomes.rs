@@ -108,6 +108,8 @@ pub(super) fn log_answer(before: &'static str, login: &Login, answer: &LoginAnsw
         LoginAnswer::ServiceProvider { .. }
         | LoginAnswer::ChoicePage { .. }
         | LoginAnswer::RedirectToIdp { .. }
+        | LoginAnswer::RedirectToMail
+        | LoginAnswer::MailPage(_)
         | LoginAnswer::RedirectToConsent
         | LoginAnswer::WrongUserReported(_)
         | LoginAnswer::ConsentPage(_) => {}

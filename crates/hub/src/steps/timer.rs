@@ -27,7 +27,7 @@ impl TimeOwner {
         match effect {
             Effect::BeginLogin(..) | Effect::CompleteLogin(..) => Self::IdentityProvider,
             Effect::Identify(_) => Self::Register,
-            Effect::IssueCode(_) | Effect::CheckCode(_) => Self::Hub,
+            Effect::Mail(_) | Effect::IssueCode(_) | Effect::CheckCode(_) => Self::Hub,
         }
     }
 }
@@ -56,6 +56,7 @@ impl StepTimer {
             | LoginState::PreparingRedirect(_)
             | LoginState::Verifying(_)
             | LoginState::Identifying(_)
+            | LoginState::ConfirmingMail(_)
             | LoginState::Consenting(_) => {
                 context.time_spent.user += elapsed;
             }

@@ -89,7 +89,13 @@ fn parse_acr_value(
         // answered as the same.
         let is_exact = claim.is_binding() && platform == Platform::High;
         let highest = if is_exact { *level } else { Level::Eidas3 };
-        return Some(RequestedAcr { name: None, lowest: *level, highest, multi_factor: false });
+        return Some(RequestedAcr {
+            name: None,
+            lowest: *level,
+            highest,
+            multi_factor: false,
+            mail: false,
+        });
     }
     let listed = registration.level_names.iter().find(|listed| *listed.name == *value)?;
     Some(RequestedAcr {
@@ -97,6 +103,7 @@ fn parse_acr_value(
         lowest: listed.level,
         highest: Level::Eidas3,
         multi_factor: listed.multi_factor,
+        mail: listed.mail,
     })
 }
 

@@ -59,7 +59,8 @@ pub(super) fn directory() -> FakeDirectory {
     };
     let granted_scopes = vec!["email".into()];
     let no_openid = Registration { client_id: "bare".into(), granted_scopes, ..sp.clone() };
-    let mfa = LevelName { name: "urn:mfa".into(), level: Level::Eidas1, multi_factor: true };
+    let mfa =
+        LevelName { name: "urn:mfa".into(), level: Level::Eidas1, multi_factor: true, mail: false };
     let acr = AcrRegistration { level_names: vec![mfa], default_values: vec!["urn:mfa".into()] };
     let named = Registration { client_id: "named".into(), acr, ..sp.clone() };
     FakeDirectory(vec![sp, switched_off, pkce, no_openid, unhinted, hinted, named])

@@ -393,6 +393,11 @@ catalogue! {
     RedirectUriWithdrawn = "Y420320" 403 "access_denied" Warn Policy ServiceProvider "error-redirect-withdrawn" "The redirect_uri of this login is no longer registered for its client_id.";
     ScopeWithdrawn = "Y420321" 403 "invalid_scope" Warn Policy ServiceProvider "error-scope-withdrawn" "A scope of this login is no longer granted to its client_id.";
     OtherUser = "Y420330" 403 "login_required" Info User User "error-login-required" "The authenticated user is not the one that id_token_hint or claims ask for.";
+    MailAddressMissing = "Y420401" 403 "access_denied" Warn Policy IdentityProvider "error-mail-address" "The service or the identity provider requires a code by mail, and the identity provider sent no address.";
+    MailUnreadable = "Y420402" 403 "access_denied" Info User User "error-mail-unreadable" "The user can't read the mailbox that the code was sent to.";
+    MailCodeWrong = "Y420403" 403 "access_denied" Warn User User "error-mail-code-wrong" "Five wrong codes were entered.";
+    MailLimited = "Y420404" 429 "temporarily_unavailable" Warn User User "error-mail-limited" "Too many codes were sent to this person or address, or entered wrong; they can sign in later.";
+    MailUnavailable = "Y420405" 503 "temporarily_unavailable" Error Hub Operator "error-mail-unavailable" "The hub can't send codes by mail now.";
 
     // Y47: cross-site request forgery.
     CsrfMissing = "Y470001" 403 "access_denied" Warn User User "error-csrf" "The form was sent without its protection token.";

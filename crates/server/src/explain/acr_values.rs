@@ -32,7 +32,7 @@ pub(super) fn explain_values(request: &AcrRequest, policy: &AcrPolicy) -> Vec<Ex
 
 impl fmt::Display for ExplainedAcr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let RequestedAcr { name, lowest, highest, multi_factor } = &self.value;
+        let RequestedAcr { name, lowest, highest, multi_factor, mail } = &self.value;
         let level = lowest.as_str();
         let Some(name) = name else {
             let higher = if lowest == highest { "" } else { " or a higher one" };
@@ -41,6 +41,10 @@ impl fmt::Display for ExplainedAcr {
         write!(f, "{name} is met by {level} or higher")?;
         if *multi_factor {
             f.write_str(" with methods of two categories")?;
+        } else if *mail {
+            f.write_str(" with mail or methods of two categories, or after a code by mail")?;
+        }
+        if *multi_factor || *mail {
             for acr in &self.returned {
                 write!(f, ", or with acr \"{acr}\" in the response")?;
             }

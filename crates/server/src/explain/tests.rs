@@ -340,8 +340,12 @@ fn a_connector_without_auth_time_is_explained_as_disabled_for_reauthentication()
 
 #[test]
 fn level_names_are_explained_with_what_meets_them() {
-    let name =
-        |name: &str, multi_factor| LevelName { name: name.into(), level: Eidas1, multi_factor };
+    let name = |name: &str, multi_factor| LevelName {
+        name: name.into(),
+        level: Eidas1,
+        multi_factor,
+        mail: false,
+    };
     let registration = AcrRegistration {
         level_names: vec![name("mfa", true), name("urn:gold", false)],
         ..AcrRegistration::default()

@@ -120,9 +120,11 @@ impl ErrorPage {
             ("error-idp-answer", _, None) => "responsible-answer-alone",
             ("error-idp-answer", _, Some(_)) => "responsible-answer",
             ("error-register", IdentityProvider, _) => "responsible-register",
-            ("error-identity-incomplete" | "error-identity-malformed", _, _) => {
-                "responsible-identity"
-            }
+            (
+                "error-identity-incomplete" | "error-identity-malformed" | "error-mail-address",
+                _,
+                _,
+            ) => "responsible-identity",
             ("error-login-other-browser", _, _) => "responsible-cookies",
             ("error-repeated-cookie", _, _) => "responsible-repeated-cookie",
             ("error-login-too-many", _, _) => "responsible-newer-tab",
@@ -131,7 +133,9 @@ impl ErrorPage {
             ("error-timeout", _, _) => "responsible-connection",
             (_, IdentityProvider, _) => "responsible-provider",
             (_, User, None) => "error-no-way",
-            (_, User, Some(PageAction::OtherProvider { .. })) => "responsible-user-other",
+            (_, User, Some(PageAction::OtherProvider { .. } | PageAction::OtherAccount(_))) => {
+                "responsible-user-other"
+            }
             (_, User, Some(PageAction::Continue { .. })) => "responsible-user-continue",
             (_, User, Some(_)) => "responsible-user",
             (_, ServiceProvider, _) => "responsible-service",

@@ -15,7 +15,7 @@ use demo_wallet::demo_wallet_pages;
 pub(crate) use errors::error_page;
 use errors::error_pages;
 use passerelle_federation::identity::Claim;
-use passerelle_federation::login::ClaimsSource;
+use passerelle_federation::login::{ClaimsSource, MailPage};
 use passerelle_federation::notices::NoticeSeverity;
 use passerelle_hub::PasswordNotice;
 use passerelle_localization::OperatorText;
@@ -342,6 +342,28 @@ pub(crate) fn all_pages(chrome: &PageChrome<'_>) -> Vec<(String, String)> {
             continue_url: "/api/v2/callback/town?code=c&state=\"><script>".into(),
         };
         add(&format!("password-notice-{n}"), page.render(chrome));
+    }
+    for (name, tries_left, is_expired, resend_after) in [
+        ("mail-code", 5, false, 60),
+        ("mail-code-resend", 5, false, 0),
+        ("mail-code-wrong", 4, false, 20),
+        ("mail-code-last", 1, false, 0),
+        ("mail-code-expired", 5, true, 0),
+    ] {
+        let mail = MailPage {
+            masked_address: "a…@e…".into(),
+            tries_left,
+            is_wrong: tries_left < 5,
+            is_expired,
+            resend_after,
+        };
+        let page = MailCodePage {
+            action: format!("/api/v2/interaction/{HASH}/mail"),
+            csrf: "c".repeat(43),
+            service: "Mairie de Saint-Étienne".into(),
+            mail,
+        };
+        add(name, page.render(chrome));
     }
     add("demo-start", DemoStart.render(chrome));
     add("demo-signed-out", DemoSignedOut { hub_confirmed: true }.render(chrome));

@@ -109,13 +109,14 @@ impl OverviewTemplate<'_> {
     }
 
     /// Returns the running logins with the words of the page.
-    fn live_rows(&self) -> [(&'static str, i64); 5] {
+    fn live_rows(&self) -> [(&'static str, i64); 6] {
         let live = &self.status.live;
         [
             ("choosing", live.choosing),
             ("at the identity provider", live.awaiting_callback),
             ("coming back", live.verifying),
             ("being identified", live.identifying),
+            ("entering a code by mail", live.confirming_mail),
             ("on the last page", live.consenting),
         ]
     }

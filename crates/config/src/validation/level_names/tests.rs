@@ -35,7 +35,7 @@ fn a_bad_level_name_is_refused_with_its_line_and_fix() {
         (
             "[level_names.mfa]\nlevel = \"eidas1\"\nmfa = true",
             "level_names.mfa.mfa",
-            "use one of: level, multi_factor",
+            "use one of: level, multi_factor, mail",
         ),
     ] {
         let folder = with_names(names);

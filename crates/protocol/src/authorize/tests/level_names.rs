@@ -24,8 +24,12 @@ impl ClientDirectory for OneClient {
 
 /// `eidas1-mfa` stands for multi-factor authentication, `urn:example:gold` for a level alone.
 fn names(lowest: Level) -> AcrRegistration {
-    let name =
-        |name: &str, multi_factor| LevelName { name: name.into(), level: lowest, multi_factor };
+    let name = |name: &str, multi_factor| LevelName {
+        name: name.into(),
+        level: lowest,
+        multi_factor,
+        mail: false,
+    };
     AcrRegistration {
         level_names: vec![name(MFA, true), name(GOLD, false)],
         default_values: vec![],
@@ -75,7 +79,7 @@ fn essential(values: &str) -> String {
 static NO_NAMES: BTreeSet<Arc<str>> = BTreeSet::new();
 
 fn proof(level: Level, multi_factor: bool) -> AchievedAcr<'static> {
-    AchievedAcr { level, multi_factor, names: &NO_NAMES }
+    AchievedAcr { level, multi_factor, mail: false, names: &NO_NAMES }
 }
 
 #[test]
@@ -150,7 +154,8 @@ fn names_that_can_not_be_answered_are_not_requested_upstream() {
 fn a_name_that_the_identity_provider_returned_is_met_without_methods() {
     let request = request(names(Level::Eidas1), Platform::Standard, MFA, "").unwrap();
     let named: BTreeSet<Arc<str>> = [Arc::from(MFA)].into();
-    let proof = AchievedAcr { level: Level::Eidas1, multi_factor: false, names: &named };
+    let proof =
+        AchievedAcr { level: Level::Eidas1, multi_factor: false, mail: false, names: &named };
     assert_eq!(request.acr_answer(&proof).as_deref(), Some(MFA));
 }
 

@@ -1,0 +1,139 @@
+//! Decides whether a login needs a code by mail and where it goes, and does what the code's page asks
+//! for (docs/mail.md).
+
+use super::login_services::LoginServices;
+use super::mail_codes::{MailCode, MailCodeError, MailCodes, MailUser};
+use passerelle_federation::identity::Claim;
+use passerelle_federation::login::{
+    IdentificationError, IdentifiedUser, Login, MailAction, MailEffect, MailLanguage,
+    MailRequirement,
+};
+use passerelle_grants::subjects::UpstreamAccount;
+use passerelle_protocol::catalogue::ErrorCode;
+use passerelle_protocol::ids::{ConnectorId, Secret};
+
+/// Sector of the keyed digest of a person. No service provider can have a sector with this
+/// character, so that none gets the digest as `sub`.
+const MAIL_SECTOR: &str = "\0mail";
+
+/// Returns true if the service provider or the connector requires a code unless the user proves two
+/// factors or `mail`.
+pub(super) fn is_required(
+    services: &LoginServices,
+    login: &Login,
+    connector: &ConnectorId,
+) -> bool {
+    let federation = services.core.federation.load();
+    let client_id = &login.context.request.client_id;
+    federation.active_service_provider(client_id).is_some_and(|service| service.mail_code)
+        || federation.connector(connector).is_some_and(|connector| connector.mail_code)
+}
+
+/// Returns the code that the user must still enter; `None` if no rule asks for one, or the user has
+/// proven enough. A level name asks only if an address is known. `register_address` is the
+/// register's.
+///
+/// # Errors
+/// `MailAddressMissing` if a required code can't be sent; `MailUnavailable`.
+pub(super) async fn mail_requirement(
+    services: &LoginServices,
+    login: &Login,
+    user: &IdentifiedUser,
+    register_address: Option<String>,
+) -> Result<Option<Box<MailRequirement>>, IdentificationError> {
+    let connector = &user.authentication.connector;
+    let is_required = is_required(services, login, connector);
+    let request = &login.context.request;
+    let proof = user.evidence.acr_proof(user.level);
+    if !user.evidence.is_without_second_step()
+        || !(is_required || request.is_answered_better_with_mail(&proof))
+    {
+        return Ok(None);
+    }
+    // The check of the configuration refuses such rules.
+    let mail_codes = services.mail_codes.as_ref().ok_or(ErrorCode::MailUnavailable)?;
+    let subjects = &services.subjects;
+    let account = UpstreamAccount { connector, subject: &user.authentication.upstream_subject };
+    let version = subjects.keys.oldest_version();
+    let person = subjects.derive(version, MAIL_SECTOR, account, &user.identity)?;
+    let mail_user = MailUser { connector: connector.clone(), person };
+    let address = match register_address {
+        Some(address) => Some(Secret::new(address)),
+        None => known_address(mail_codes.as_ref(), &mail_user, user).await.map_err(error_code)?,
+    };
+    match address {
+        Some(address) => Ok(Some(Box::new(MailRequirement { person: mail_user.person, address }))),
+        None if is_required => Err(ErrorCode::MailAddressMissing.into()),
+        None => Ok(None),
+    }
+}
+
+/// Returns the stored address, or else the one that the identity provider has sent. One that the
+/// identity provider has verified is stored at once: a later one needs this mailbox.
+async fn known_address(
+    mail_codes: &dyn MailCodes,
+    mail_user: &MailUser,
+    user: &IdentifiedUser,
+) -> Result<Option<Secret<String>>, MailCodeError> {
+    if let Some(stored) = mail_codes.stored_address(mail_user).await? {
+        return Ok(Some(stored));
+    }
+    let Some(address) = user.identity.email.clone().map(Secret::new) else { return Ok(None) };
+    let is_verified = user.identity.standard.get(&Claim::EmailVerified);
+    if is_verified.and_then(serde_json::Value::as_bool) == Some(true) {
+        mail_codes.store_address(mail_user, &address).await?;
+    }
+    Ok(Some(address))
+}
+
+/// Sends a code, counts a wrong one, or stores the confirmed address.
+///
+/// # Errors
+/// `MailLimited` or `MailUnavailable`.
+pub(super) async fn perform_mail_effect(
+    services: &LoginServices,
+    login: &Login,
+    effect: MailEffect,
+) -> Result<(), ErrorCode> {
+    let mail_codes = services.mail_codes.as_ref().ok_or(ErrorCode::MailUnavailable)?;
+    let MailEffect { connector, person, action } = effect;
+    let user = MailUser { connector, person };
+    let performed = match action {
+        MailAction::Send { address, code, language, expires_at } => {
+            let (language, service) = language_and_service(services, login, &language);
+            let support_id = login.context.support_id.clone();
+            let code = MailCode { user, address, code, language, service, expires_at, support_id };
+            mail_codes.send_code(code).await
+        }
+        MailAction::RecordWrongCode => mail_codes.record_wrong_code(&user).await,
+        MailAction::StoreAddress(address) => mail_codes.store_address(&user, &address).await,
+    };
+    performed.map_err(|error| {
+        let code = error_code(error);
+        let support_id = login.context.support_id.as_str();
+        tracing::warn!(support_id, code = code.entry().code, "code by mail failed");
+        code
+    })
+}
+
+/// Returns the tag of the mail's language, and the service provider's name in it.
+fn language_and_service(
+    services: &LoginServices,
+    login: &Login,
+    language: &MailLanguage,
+) -> (String, String) {
+    let MailLanguage { chosen, accepted } = language;
+    let (federation, request) = (services.core.federation.load(), &login.context.request);
+    let locale =
+        federation.languages.negotiate(chosen.as_deref(), &request.ui_locales, accepted.as_deref());
+    let service = federation.service_provider(&request.client_id);
+    let name = service.map(|service| String::from(&*locale.localize(&service.name)));
+    (locale.tag().to_owned(), name.unwrap_or_default())
+}
+
+const fn error_code(error: MailCodeError) -> ErrorCode {
+    match error {
+        MailCodeError::Limited => ErrorCode::MailLimited,
+        MailCodeError::Unavailable => ErrorCode::MailUnavailable,
+    }
+}
