@@ -43,6 +43,7 @@ mod lifetimes;
 mod limits;
 mod login_flow;
 mod logout;
+mod mail_code;
 mod malformed_claims;
 mod malformed_paths;
 mod openid;

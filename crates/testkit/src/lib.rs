@@ -6,6 +6,7 @@
 
 #![allow(clippy::pedantic, reason = "tests are tables, and panic where they fail")]
 
+pub mod fake_mail;
 pub mod fuzz_targets;
 pub mod harness;
 pub mod visitors_book;

@@ -5,6 +5,7 @@ mod blocked;
 mod consent;
 mod harness;
 mod hints_and_prompts;
+mod mail;
 mod matrix;
 mod property;
 mod return_from_idp;

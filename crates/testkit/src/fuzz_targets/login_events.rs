@@ -25,6 +25,7 @@ use passerelle_federation::testing::samples::{
 use passerelle_protocol::authorize::AuthorizationResponse;
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::client_network::ClientNetwork;
+use passerelle_protocol::digest::HmacKey;
 use passerelle_protocol::env::Timestamp;
 use passerelle_protocol::ids::{ConnectorId, InteractionHash, Secret};
 use passerelle_protocol::registration::ClientType;
@@ -221,6 +222,7 @@ impl TwoLogins {
             callback_base: "https://hub.example/api/v2/callback/",
             session: Some(&Secret::new("session".into())),
             hub_count: HubCount::Several,
+            mail_code_key: &HmacKey::new(b"key of the fuzz target"),
         })
     }
 
@@ -279,6 +281,8 @@ impl TwoLogins {
                 let user = is_good.then(|| Box::new(user));
                 EffectOutcome::Identified(user.ok_or(ErrorCode::RegisterNotFound.into()))
             }
+            // No user of this target needs a code by mail.
+            Effect::Mail(_) => EffectOutcome::Mail(Ok(())),
             Effect::IssueCode(grant) => {
                 EffectOutcome::CodeIssued(self.issue(browser, &grant, is_good))
             }
@@ -356,6 +360,7 @@ impl ObservedEvents {
                 assert!(!self.completed.is_empty(), "a user without a callback");
                 assert!(user.level >= login.context.request.level, "a level below the request");
             }
+            Effect::Mail(_) => panic!("a code by mail that no rule asks for"),
             Effect::IssueCode(grant) => self.check_grant(grant, login),
             Effect::CheckCode(_) => assert!(matches!(login.state, LoginState::Completed(_))),
         }

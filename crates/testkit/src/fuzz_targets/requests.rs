@@ -102,7 +102,12 @@ struct SampleClients([Registration; 3]);
 
 impl SampleClients {
     fn new() -> Self {
-        let level = LevelName { name: "urn:mfa".into(), level: Level::Eidas1, multi_factor: true };
+        let level = LevelName {
+            name: "urn:mfa".into(),
+            level: Level::Eidas1,
+            multi_factor: true,
+            mail: false,
+        };
         let federation = Registration {
             acr: AcrRegistration {
                 level_names: vec![level],

@@ -180,16 +180,21 @@ impl TestHub {
         let folder = TempDir::with_prefix("passerelle-flow-").unwrap();
         federation::write(folder.path(), settings);
         edit(folder.path());
-        let mut first = Self::on(folder).await;
+        Self::on(folder).await.distributed(count).await
+    }
+
+    /// Starts so many hubs with the configuration of this one, behind one address as in
+    /// [`Self::several`].
+    pub async fn distributed(mut self, count: u64) -> (Self, Vec<Arc<Metrics>>) {
         let (mut apps, mut metrics, mut private_listeners, mut others) =
             (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for seed in 0..count {
             let env = Env::new(
-                Arc::clone(&first.clock) as Arc<_>,
+                Arc::clone(&self.clock) as Arc<_>,
                 Arc::new(SeededEntropy::new(100 + seed)),
             );
             let program =
-                HubServer::build(&first.loaded, ProgramDeps { env, ..ProgramDeps::system() })
+                HubServer::build(&self.loaded, ProgramDeps { env, ..ProgramDeps::system() })
                     .unwrap();
             let (hub, middleware) = (program.hub(), program.outer_middleware());
             metrics.push(Arc::clone(&hub.core.metrics));
@@ -202,9 +207,9 @@ impl TestHub {
                 .wrap(from_fn(move |request, next| Arc::clone(&middleware).handle(request, next)));
             apps.push(Rc::new(init_service(app).await));
         }
-        (first.private_listeners, first.others) = (private_listeners, others);
+        (self.private_listeners, self.others) = (private_listeners, others);
         let next = Cell::new(0);
-        first.serve = Box::new(move |request| {
+        self.serve = Box::new(move |request| {
             let request = request.to_request();
             next.set(next.get() + 1);
             let app = Rc::clone(&apps[next.get() % apps.len()]);
@@ -215,7 +220,7 @@ impl TestHub {
                 }
             })
         });
-        (first, metrics)
+        (self, metrics)
     }
 
     async fn on(folder: TempDir) -> Self {
@@ -227,8 +232,21 @@ impl TestHub {
     /// # Errors
     /// Returns what is wrong with the configuration.
     pub async fn with_kinds(kinds: Kinds, settings: &str) -> Result<Self, Vec<Diagnostic>> {
+        Self::with_kinds_edited(kinds, settings, |_| ()).await
+    }
+
+    /// Like [`Self::with_kinds`], after `edit` has changed files of the configuration folder.
+    ///
+    /// # Errors
+    /// Returns what is wrong with the configuration.
+    pub async fn with_kinds_edited(
+        kinds: Kinds,
+        settings: &str,
+        edit: impl FnOnce(&Path),
+    ) -> Result<Self, Vec<Diagnostic>> {
         let folder = TempDir::with_prefix("passerelle-flow-").unwrap();
         federation::write(folder.path(), settings);
+        edit(folder.path());
         let loaded = passerelle_config::load_config(folder.path(), &environment(), kinds)?;
         Ok(Self::from_config(folder, loaded, tomorrow()).await)
     }

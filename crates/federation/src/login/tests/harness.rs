@@ -9,7 +9,8 @@ use crate::login::upstream::{CallbackParams, LoginAttempt};
 use crate::login::{
     Callback, ChoiceBanner, CodeGrant, Completed, ConsentAnswer, ConsentSubmission, Effect,
     EffectOutcome, HubCount, IdentifiedUser, Login, LoginAnswer, LoginErrorPage, LoginRequest,
-    LoginState, NextAction, Save, Step, StepInputs, StepOutput, on_effect_outcome, on_request,
+    LoginState, MailPage, NextAction, Save, Step, StepInputs, StepOutput, on_effect_outcome,
+    on_request,
 };
 use crate::testing::samples::{
     IDP_ISSUER, LIFETIME_SECONDS, OPENED, authentication, authorization_redirect, identified_user,
@@ -18,6 +19,7 @@ use crate::testing::samples::{
 use passerelle_protocol::authorize::AuthorizationResponse;
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::client_network::ClientNetwork;
+use passerelle_protocol::digest::HmacKey;
 use passerelle_protocol::env::Timestamp;
 use passerelle_protocol::ids::{ConnectorId, Secret, Subject};
 use passerelle_protocol::registration::ClientType;
@@ -55,6 +57,8 @@ pub(super) struct Harness {
 pub(super) enum BrowserView {
     ChoicePage(Option<ChoiceBanner>),
     RedirectToIdp(String),
+    RedirectToMail,
+    MailPage(MailPage),
     RedirectToConsent,
     ConsentPage(String),
     WrongUserReported,
@@ -137,6 +141,7 @@ impl Harness {
             callback_base: "https://hub.example/api/v2/callback/",
             session: self.session.as_ref(),
             hub_count: self.hub_count,
+            mail_code_key: &HmacKey::new(b"key of the tests"),
         };
         let step = take(loaded, &inputs);
         self.login = step.login;
@@ -302,6 +307,8 @@ pub(super) fn seen(answer: LoginAnswer) -> BrowserView {
     match answer {
         LoginAnswer::ChoicePage { banner } => BrowserView::ChoicePage(banner),
         LoginAnswer::RedirectToIdp { url } => BrowserView::RedirectToIdp(url),
+        LoginAnswer::RedirectToMail => BrowserView::RedirectToMail,
+        LoginAnswer::MailPage(page) => BrowserView::MailPage(page),
         LoginAnswer::RedirectToConsent => BrowserView::RedirectToConsent,
         LoginAnswer::ConsentPage(page) => BrowserView::ConsentPage(page.page_digest()),
         LoginAnswer::WrongUserReported(_) => BrowserView::WrongUserReported,

@@ -5,14 +5,16 @@ use crate::login::tests::harness::{
     BrowserView, Harness, browser_view, callback, callback_with, seen,
 };
 use crate::login::{
-    ConsentAnswer, ConsentSubmission, Effect, EffectOutcome, LoginRequest, LoginState, NextAction,
-    Save, StepOutput,
+    ConsentAnswer, ConsentSubmission, Effect, EffectOutcome, LoginRequest, LoginState,
+    MailLanguage, MailSubmission, NextAction, Save, StepOutput,
 };
-use crate::testing::samples::{authentication, authorization_redirect, identified_user};
+use crate::testing::samples::{
+    authentication, authorization_redirect, identified_user, user_with_mail_rule,
+};
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::ids::Secret;
 
-const REQUESTS: [&str; 11] = [
+const REQUESTS: [&str; 13] = [
     "look",
     "choose",
     "cancel",
@@ -24,12 +26,14 @@ const REQUESTS: [&str; 11] = [
     "displace",
     "late look",
     "not me",
+    "mail page",
+    "mail code",
 ];
 
 /// Answers of each state to each of [`REQUESTS`]: `error X` goes to the service provider, `X, …` is
 /// an error page with its next action, `banner X` the choice page with a banner, and the rest an
 /// effect or a plain page.
-const MATRIX: [(&str, [&str; 11]); 11] = {
+const MATRIX: [(&str, [&str; 13]); 12] = {
     const OUT: &str = "StepOutOfOrder, choose";
     const UNKNOWN: &str = "StateUnknown, choose";
     const CANCEL: &str = "error UserCancelled";
@@ -43,7 +47,10 @@ const MATRIX: [(&str, [&str; 11]); 11] = {
     [
         (
             "choosing",
-            ["choice", "begin", CANCEL, UNKNOWN, UNKNOWN, OUT, OUT, OUT, MANY, LATE, "choice"],
+            [
+                "choice", "begin", CANCEL, UNKNOWN, UNKNOWN, OUT, OUT, OUT, MANY, LATE, "choice",
+                OUT, OUT,
+            ],
         ),
         (
             "back at the choice",
@@ -59,15 +66,36 @@ const MATRIX: [(&str, [&str; 11]); 11] = {
                 MANY,
                 LATE,
                 "banner IdpTimeout",
+                OUT,
+                OUT,
             ],
         ),
-        ("leaving", [AGAIN, "begin", BROKEN, UNKNOWN, UNKNOWN, OUT, OUT, OUT, MANY, LATE, AGAIN]),
+        (
+            "leaving",
+            [AGAIN, "begin", BROKEN, UNKNOWN, UNKNOWN, OUT, OUT, OUT, MANY, LATE, AGAIN, OUT, OUT],
+        ),
         (
             "away",
-            ["choice", "begin", CANCEL, "complete", UNKNOWN, OUT, OUT, OUT, MANY, LATE, "choice"],
+            [
+                "choice", "begin", CANCEL, "complete", UNKNOWN, OUT, OUT, OUT, MANY, LATE,
+                "choice", OUT, OUT,
+            ],
         ),
-        ("verifying", [AGAIN, "begin", BROKEN, AGAIN, UNKNOWN, OUT, OUT, OUT, MANY, LATE, AGAIN]),
-        ("identifying", [AGAIN, "begin", BROKEN, AGAIN, UNKNOWN, OUT, OUT, OUT, MANY, LATE, AGAIN]),
+        (
+            "verifying",
+            [AGAIN, "begin", BROKEN, AGAIN, UNKNOWN, OUT, OUT, OUT, MANY, LATE, AGAIN, OUT, OUT],
+        ),
+        (
+            "identifying",
+            [AGAIN, "begin", BROKEN, AGAIN, UNKNOWN, OUT, OUT, OUT, MANY, LATE, AGAIN, OUT, OUT],
+        ),
+        (
+            "confirming mail",
+            [
+                "to mail", OUT, CANCEL, "to mail", UNKNOWN, OUT, OUT, OUT, MANY, LATE, OUT, "mail",
+                "to mail",
+            ],
+        ),
         (
             "consenting",
             [
@@ -82,9 +110,11 @@ const MATRIX: [(&str, [&str; 11]); 11] = {
                 MANY,
                 LATE,
                 "wrong user",
+                "to consent",
+                "to consent",
             ],
         ),
-        ("granted", [CODE, DONE, CODE, CODE, DONE, DONE, CODE, CODE, DONE, CODE, DONE]),
+        ("granted", [CODE, DONE, CODE, CODE, DONE, DONE, CODE, CODE, DONE, CODE, DONE, CODE, CODE]),
         (
             "refused",
             [
@@ -99,6 +129,8 @@ const MATRIX: [(&str, [&str; 11]); 11] = {
                 DONE,
                 DONE,
                 DONE,
+                "error IdpDenied",
+                "error IdpDenied",
             ],
         ),
         (
@@ -115,11 +147,27 @@ const MATRIX: [(&str, [&str; 11]); 11] = {
                 FAILED,
                 FAILED,
                 "banner RegisterNotFound",
+                FAILED,
+                FAILED,
             ],
         ),
         (
             "expired",
-            [LATE, LATE, "error LoginExpired", LATE, LATE, LATE, LATE, LATE, LATE, LATE, LATE],
+            [
+                LATE,
+                LATE,
+                "error LoginExpired",
+                LATE,
+                LATE,
+                LATE,
+                LATE,
+                LATE,
+                LATE,
+                LATE,
+                LATE,
+                LATE,
+                LATE,
+            ],
         ),
     ]
 };
@@ -145,6 +193,14 @@ pub(super) fn in_state(name: &str) -> (Harness, LoginRequest) {
         "away" => repeat = callback(&harness.begin_at("idp")),
         "verifying" => repeat = callback(&harness.reach_verifying()),
         "identifying" => repeat = callback(&harness.reach_identifying()),
+        "confirming mail" => {
+            repeat = callback(&harness.reach_identifying());
+            let user = user_with_mail_rule();
+            assert_eq!(
+                browser_view(harness.report_identification(user)),
+                BrowserView::RedirectToMail
+            );
+        }
         "consenting" => repeat = callback(&harness.reach_consenting()),
         "granted" => {
             repeat = callback(&harness.reach_consenting());
@@ -195,6 +251,8 @@ fn request(name: &str, harness: &mut Harness, repeat: LoginRequest) -> LoginRequ
             _ => yes("whatever was shown".into()),
         },
         "yes to another page" => yes("another page".into()),
+        "mail page" => LoginRequest::OpenMailPage(MailLanguage::default()),
+        "mail code" => LoginRequest::Mail(MailSubmission::Code(Secret::new("000000".into()))),
         "displace" => LoginRequest::Displace,
         "not me" => LoginRequest::ReportWrongUser,
         other => panic!("{other}"),
@@ -208,6 +266,7 @@ fn outcome(harness: &Harness, then: StepOutput) -> String {
             Effect::BeginLogin(..) => "begin",
             Effect::CompleteLogin(..) => "complete",
             Effect::Identify(_) => "identify",
+            Effect::Mail(_) => "mail",
             Effect::IssueCode(_) => "grant",
             Effect::CheckCode(_) => "look for code",
         }
@@ -218,6 +277,8 @@ fn outcome(harness: &Harness, then: StepOutput) -> String {
         BrowserView::ChoicePage(None) => "choice".into(),
         BrowserView::ChoicePage(Some(banner)) => format!("banner {:?}", banner.code),
         BrowserView::RedirectToIdp(_) => "leave".into(),
+        BrowserView::RedirectToMail => "to mail".into(),
+        BrowserView::MailPage(_) => "mail page".into(),
         BrowserView::RedirectToConsent => "to consent".into(),
         BrowserView::ConsentPage(_) => "page".into(),
         BrowserView::WrongUserReported => "wrong user".into(),
@@ -264,6 +325,7 @@ fn the_states_of_the_table_are_all_states() {
         "awaiting_callback",
         "verifying",
         "identifying",
+        "confirming_mail",
         "consenting",
         "completed",
         "failed",
@@ -287,7 +349,7 @@ fn an_ended_login_is_stored_before_the_browser_gets_the_answer() {
 #[test]
 fn an_unexpected_outcome_changes_nothing() {
     type Make = fn() -> EffectOutcome;
-    let reports: [(&str, Make); 4] = [
+    let reports: [(&str, Make); 5] = [
         ("leaving", || EffectOutcome::RedirectPrepared(Ok(authorization_redirect()))),
         ("verifying", || {
             EffectOutcome::Authenticated(Ok(Box::new(authentication("idp", Level::Eidas1))))
@@ -295,6 +357,7 @@ fn an_unexpected_outcome_changes_nothing() {
         ("identifying", || {
             EffectOutcome::Identified(Ok(Box::new(identified_user("idp", Level::Eidas1))))
         }),
+        ("confirming mail", || EffectOutcome::Mail(Ok(()))),
         ("identifying", || EffectOutcome::Identified(Err(ErrorCode::RegisterNotFound.into()))),
     ];
     for (state, _) in MATRIX {
@@ -329,7 +392,7 @@ fn an_unexpected_outcome_changes_nothing() {
 
 #[test]
 fn expiry_is_the_first_millisecond_that_is_refused() {
-    for (state, _) in MATRIX.into_iter().take(7) {
+    for (state, _) in MATRIX.into_iter().take(8) {
         let (mut harness, _) = in_state(state);
         harness.at_end_plus(-1);
         harness.open_page();

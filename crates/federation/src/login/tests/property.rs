@@ -13,13 +13,16 @@ use crate::login::tests::harness::{
 use crate::login::upstream::LoginAttempt;
 use crate::login::{
     Completed, ConsentAnswer, ConsentSubmission, Effect, EffectOutcome, IdentifiedUser,
-    LoginRequest, LoginState, Save, SessionUse, StepOutput,
+    LoginRequest, LoginState, MailAction, MailLanguage, MailSubmission, Save, SessionUse,
+    StepOutput,
 };
 use crate::testing::samples::{
     authentication, authorization_redirect, identified_user, user_of_reused_session,
+    user_with_mail_rule,
 };
 use moves::*;
 use passerelle_protocol::catalogue::ErrorCode;
+use passerelle_protocol::ids::Secret;
 use passerelle_protocol::registration::ConsentRequirement;
 
 /// A login, and all that was ever seen of it.
@@ -35,6 +38,10 @@ struct ObservedLogin {
     authenticated: bool,
     identified: bool,
     reused: bool,
+    /// Whether a rule asks for a code by mail.
+    asks_mail: bool,
+    /// The last code that was sent.
+    mail_code: Option<Secret<String>>,
 }
 
 impl ObservedLogin {
@@ -49,6 +56,8 @@ impl ObservedLogin {
             authenticated: false,
             identified: false,
             reused: false,
+            asks_mail: false,
+            mail_code: None,
         }
     }
 
@@ -187,6 +196,12 @@ impl ObservedLogin {
                     Flaw::Iss => back.params.iss = Some("https://evil.example".into()),
                 })
             }
+            Move::OpenMailPage => LoginRequest::OpenMailPage(MailLanguage::default()),
+            Move::MailCode { right } => {
+                let code = self.mail_code.clone().filter(|_| *right);
+                let code = code.unwrap_or_else(|| Secret::new("not a code".into()));
+                LoginRequest::Mail(MailSubmission::Code(code))
+            }
             Move::OpenConsentPage => LoginRequest::OpenConsentPage,
             Move::Consent { yes, shown } => {
                 let page = match &self.harness.login.state {
@@ -230,10 +245,19 @@ impl ObservedLogin {
                 let level = authentication.level;
                 let ok = Box::new(IdentifiedUser {
                     authentication: *authentication,
+                    mail: user_with_mail_rule().mail.filter(|_| self.asks_mail),
                     ..identified_user("idp", level)
                 });
                 self.harness.report_outcome(EffectOutcome::Identified(
                     good.then_some(ok).ok_or(ErrorCode::RegisterNotFound.into()),
+                ))
+            }
+            Effect::Mail(mail) => {
+                if let MailAction::Send { code, .. } = mail.action {
+                    self.mail_code = Some(code);
+                }
+                self.harness.report_outcome(EffectOutcome::Mail(
+                    good.then_some(()).ok_or(ErrorCode::MailUnavailable),
                 ))
             }
             Effect::IssueCode(_) => self.harness.report_outcome(EffectOutcome::CodeIssued(
@@ -276,7 +300,14 @@ impl ObservedLogin {
                     "a level below the request"
                 );
             }
+            Effect::Mail(_) => {
+                assert!(!ended, "a mail of an ended login");
+                assert_eq!(self.harness.saved, Save::Yes, "two hubs could count one code");
+            }
             Effect::IssueCode(grant) => {
+                let has_mail = grant.user.evidence.has_mail();
+                let is_new = matches!(grant.session, SessionUse::New { .. });
+                assert_eq!(has_mail, self.asks_mail && is_new, "a code that was not entered");
                 let again = self.codes.contains(grant.code.reveal());
                 assert!(!ended || again, "a grant of an ended login");
                 assert!(self.harness.saved == Save::Yes || again, "two hubs could grant");
@@ -312,9 +343,11 @@ proptest! {
         level in prop_oneof![Just("eidas1"), Just("eidas2")],
         prompt in prop_oneof![4 => Just(""), 2 => Just("login"), 1 => Just("none")],
         hint in prop_oneof![3 => Just(""), 1 => Just("idp")],
+        asks_mail in any::<bool>(),
     ) {
         let policy = if required { ConsentRequirement::Required } else { ConsentRequirement::Information };
         let mut observed = ObservedLogin::new(&[("acr_values", level), ("prompt", prompt), ("idp_hint", hint)], policy);
+        observed.asks_mail = asks_mail;
         for step in &steps {
             observed.play(step);
         }
@@ -327,16 +360,21 @@ fn many_random_logins_reach_their_end() {
     use proptest::strategy::ValueTree as _;
     let mut runner = proptest::test_runner::TestRunner::deterministic();
     let mut reached = [0; 3];
-    for _ in 0..400 {
+    let mut confirmed = 0;
+    for round in 0..400 {
         let mut observed = ObservedLogin::new(&[], ConsentRequirement::Information);
+        observed.asks_mail = round % 2 == 0;
         for step in &moves().new_tree(&mut runner).unwrap().current() {
             observed.play(step);
         }
         match observed.harness.login.outcome() {
-            Some(Ok(())) => reached[0] += 1,
+            Some(Ok(())) => {
+                reached[0] += 1;
+                confirmed += usize::from(observed.mail_code.is_some());
+            }
             Some(Err(_)) => reached[1] += 1,
             None => reached[2] += 1,
         }
     }
-    assert!(reached.iter().all(|count| *count > 40), "{reached:?}");
+    assert!(reached.iter().all(|count| *count > 40) && confirmed > 4, "{reached:?} {confirmed}");
 }

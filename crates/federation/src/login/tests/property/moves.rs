@@ -25,6 +25,11 @@ pub(super) enum Move {
         attempt: usize,
         flaw: Flaw,
     },
+    OpenMailPage,
+    /// The code of the last mail, or another one.
+    MailCode {
+        right: bool,
+    },
     OpenConsentPage,
     Consent {
         yes: bool,
@@ -72,6 +77,8 @@ pub(super) fn moves() -> impl Strategy<Value = Vec<Move>> {
         12 => prop::bool::weighted(0.2).prop_map(|other| Move::Choose { other }),
         1 => Just(Move::Cancel),
         20 => (prop_oneof![4 => Just(0_usize), 1 => 1_usize..3], flaw).prop_map(|(attempt, flaw)| Move::Callback { attempt, flaw }),
+        6 => Just(Move::OpenMailPage),
+        8 => prop::bool::weighted(0.7).prop_map(|right| Move::MailCode { right }),
         2 => Just(Move::OpenConsentPage),
         16 => (prop::bool::weighted(0.9), prop::bool::weighted(0.8)).prop_map(|(yes, shown)| Move::Consent { yes, shown }),
         1 => prop::bool::weighted(0.1).prop_map(|displace| if displace { Move::Displace } else { Move::OpenConsentPage }),
