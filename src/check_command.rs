@@ -77,7 +77,7 @@ pub(crate) struct ConnectorArguments {
 /// Options of a check of the whole configuration.
 #[derive(Args)]
 pub(crate) struct CheckOptions {
-    /// Also fetch the metadata and keys of every identity provider, and send the test mail of [mail].
+    /// Also fetch the metadata and keys of every identity provider, and send the test mail of the table `mail`.
     #[arg(long)]
     online: bool,
     /// Read no secret and no key: for a machine where they are not present, such as one that tests
