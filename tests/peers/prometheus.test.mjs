@@ -311,6 +311,9 @@ test('the files of dashboards are written in one form', () => {
   for (const { name, text } of dashboards) assert.equal(text, `${JSON.stringify(JSON.parse(text), null, 2)}\n`, `${name}: write it as JSON.stringify(…, null, 2) does`);
 });
 
+/** Metrics without a series here: the hubs of this test send no mail, and pass no further parameters on. */
+const UNUSED_HERE = /passerelle_(mails_|connector_forwarded_params_)/;
+
 test('every query of every panel, variable and rule is answered by a real Prometheus', async () => {
   for (let n = 0; n < 4; n += 1) await round();
   await trouble();
@@ -347,7 +350,7 @@ test('every query of every panel, variable and rule is answered by a real Promet
       for (const target of panel.targets) {
         const { result } = await ask('query_range', { query: filled(target.expr, values), start: end - 60, end, step: 1 });
         if (result.some(({ metric }) => unrelated.includes(metric.instance))) unrelatedShown.push(`${short}: ${panel.title}`);
-        shown.push(result.length > 0);
+        shown.push(result.length > 0 || UNUSED_HERE.test(target.expr));
         if (panel.title === 'Unhealthy now' && result.length > 0) unhealthy.push(target.legendFormat);
       }
       // A table of what is unhealthy has rows for some of its queries only.
