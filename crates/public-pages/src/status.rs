@@ -28,6 +28,8 @@ const CACHE: &str = "public, max-age=30";
 /// The status at one moment.
 struct Status {
     now: Timestamp,
+    /// The service provider that it is for; `None` for all.
+    service: Option<ClientId>,
     providers: Vec<ProviderStatus>,
     notices: Vec<Notice>,
 }
@@ -54,7 +56,8 @@ impl Status {
         let now = context.hub.core.env.now();
         let providers = context.hub.connectors.public_status(service, locale.tag());
         let in_force = federation.notices.iter().filter(|notice| notice.is_in_force(now));
-        Ok(Self { now, providers, notices: in_force.cloned().collect() })
+        let notices = in_force.cloned().collect();
+        Ok(Self { now, service: client_id, providers, notices })
     }
 
     fn to_json(&self) -> Value {
@@ -177,7 +180,8 @@ pub(crate) async fn serve_json(context: RequestContext) -> Result<HttpResponse, 
 
 /// What the feed says of one identity provider or notice.
 struct FeedEntry {
-    id: String,
+    /// What its id adds to the address of the page.
+    fragment: String,
     title: String,
     updated: String,
     text: String,
@@ -188,7 +192,8 @@ struct FeedEntry {
 #[template(path = "status.xml")]
 struct StatusFeed<'a> {
     base_url: &'a str,
-    address: String,
+    /// The query of the request, with its question mark; empty without one.
+    query: String,
     language: &'a str,
     title: String,
     updated: String,
@@ -207,11 +212,17 @@ pub(crate) async fn serve_feed(context: RequestContext) -> Result<HttpResponse, 
     let issuer = &context.hub.core.issuer;
     let base_url = issuer.strip_suffix(passerelle_web::responses::BASE_PATH).unwrap_or(issuer);
     let changes = context.hub.extension::<PublicPages>().map(|pages| &pages.changes);
-    let since = changes.map_or_else(Vec::new, |known| known.record(&status.providers, status.now));
-    let entries = feed_entries(&status, &since, &locale, base_url);
+    let since = changes.map_or_else(Vec::new, |known| {
+        known.record(status.service.as_ref(), &status.providers, status.now)
+    });
+    let query = match context.request.query_string() {
+        "" => String::new(),
+        query => format!("?{query}"),
+    };
+    let entries = feed_entries(&status, &since, &locale);
     let feed = StatusFeed {
         base_url,
-        address: context.request.uri().to_string(),
+        query,
         language: locale.tag(),
         title: locale.text_with(
             "public-status-feed",
@@ -231,38 +242,29 @@ pub(crate) async fn serve_feed(context: RequestContext) -> Result<HttpResponse, 
     Ok(cached(response, "accept-language, cookie, origin"))
 }
 
-fn feed_entries(
-    status: &Status,
-    since: &[Timestamp],
-    locale: &Locale,
-    base_url: &str,
-) -> Vec<FeedEntry> {
+fn feed_entries(status: &Status, since: &[Timestamp], locale: &Locale) -> Vec<FeedEntry> {
     let mut entries = Vec::new();
     for (provider, since) in status.providers.iter().zip(since) {
         let name = locale.localize(&provider.display.name);
-        let mut add = |state: &str, updated: Timestamp, block: Option<&PublicBlock>| {
+        let mut add = |state: &str, block: Option<&PublicBlock>| {
             let state_text = locale.text(&format!("public-status-{state}"));
+            let began = block.and_then(|block| block.validity.not_before).unwrap_or(*since);
             entries.push(FeedEntry {
-                id: format!(
-                    "{base_url}/status#{}-{state}-{}",
-                    provider.id.as_str(),
-                    updated.seconds()
-                ),
+                fragment: format!("{}-{state}-{}", provider.id, began.seconds()),
                 title: format!("{name}: {state_text}"),
-                updated: format_rfc3339(updated),
+                updated: format_rfc3339(began.min(status.now)),
                 text: block.map(|block| block_text(block, locale)).unwrap_or_default(),
             });
         };
         if provider.state != ConnectorState::Available {
-            let began = provider.block.as_ref().and_then(|block| block.validity.not_before);
-            add(provider.state.as_str(), began.unwrap_or(*since), provider.block.as_ref());
+            add(provider.state.as_str(), provider.block.as_ref());
         }
         for block in &provider.planned {
-            add("planned", *since, Some(block));
+            add("planned", Some(block));
         }
     }
     entries.extend(status.notices.iter().enumerate().map(|(index, notice)| FeedEntry {
-        id: format!("{base_url}/status#notice-{index}"),
+        fragment: format!("notice-{index}"),
         title: locale.localize(&notice.text).to_string(),
         updated: format_rfc3339(notice.validity.not_before.unwrap_or_default()),
         text: notice.link.clone().unwrap_or_default(),
