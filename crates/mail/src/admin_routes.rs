@@ -1,4 +1,4 @@
-//! Removes the confirmed address of a person, whom an operator names by the support id of a login
+//! Removes the confirmed address of a person. An operator names the person by the support id of a login
 //! (`docs/mail.md`).
 
 use actix_web::HttpResponse;

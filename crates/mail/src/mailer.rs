@@ -212,7 +212,7 @@ impl Mailer {
                 MailSettlement::Remove
             }
         };
-        if let Err(error) = self.queue.settle(mail, settlement, now).await {
+        if let Err(error) = self.queue.remove_or_postpone(mail, settlement, now).await {
             tracing::warn!(%error, "the result of a mail could not be stored; it may be sent again");
         }
     }
@@ -232,7 +232,7 @@ impl Mailer {
     /// Removes a mail whose code would be of no use.
     async fn drop_expired(&self, mail: &QueuedMail, now: Timestamp) {
         // Of several hubs, the one that removed it counts it.
-        if self.queue.settle(mail, MailSettlement::Remove, now).await == Ok(true) {
+        if self.queue.remove_or_postpone(mail, MailSettlement::Remove, now).await == Ok(true) {
             tracing::warn!(attempts = mail.attempts, support_id = %mail.support_id, "mail expired");
             self.record_loss(mail, "expired");
         }

@@ -158,7 +158,7 @@ impl MailQueue {
     ///
     /// # Errors
     /// The error of the store.
-    pub(crate) async fn settle(
+    pub(crate) async fn remove_or_postpone(
         &self,
         mail: &QueuedMail,
         settlement: MailSettlement,

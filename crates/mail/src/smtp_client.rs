@@ -125,7 +125,7 @@ impl SmtpClient {
     /// `Temporary`.
     pub(crate) async fn check_account(&self) -> Result<(), SmtpError> {
         let connection = within(SEND_TIMEOUT, self.open()).await?;
-        self.keep(connection);
+        self.return_to_pool(connection);
         Ok(())
     }
 
@@ -140,7 +140,7 @@ impl SmtpClient {
                 None => self.open().await?,
             };
             connection.send(envelope, message).await.map_err(|error| mail_error(&error))?;
-            self.keep(connection);
+            self.return_to_pool(connection);
             Ok(())
         })
         .await
@@ -157,7 +157,7 @@ impl SmtpClient {
         }
     }
 
-    fn keep(&self, connection: AsyncSmtpConnection) {
+    fn return_to_pool(&self, connection: AsyncSmtpConnection) {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         idle.retain(|(_, since)| since.elapsed() < MAX_IDLE);
         idle.push((connection, Instant::now()));

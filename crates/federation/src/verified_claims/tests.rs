@@ -1,4 +1,4 @@
-//! Verified claims: what is asserted of whom, and how a request restricts it.
+//! Which claims of a user are asserted as verified, and how a request restricts them.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ fn rules() -> VerifiedClaimsRules {
     }
 }
 
-/// A user with these claims, whom the register confirmed or did not.
+/// A user with these claims, confirmed by the register or not.
 fn user(confirmed_at: Option<Timestamp>) -> IdentifiedUser {
     let claims =
         json!({ "family_name": "DUBOIS", "gender": "female", "email": "angela@example.org" });
