@@ -50,7 +50,7 @@ mod openid;
 mod pages;
 mod posted_callbacks;
 mod public_clients;
-#[cfg(feature = "public-pages")]
+#[cfg(all(feature = "mail", feature = "public-pages"))]
 mod public_pages;
 mod random_walks;
 mod refresh_tokens;

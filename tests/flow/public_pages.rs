@@ -144,7 +144,7 @@ async fn the_status_page_is_no_oracle_about_people_or_services() {
 
 #[actix_web::test]
 async fn the_statements_have_the_operators_answers_and_the_periods_of_this_hub() {
-    let periods = "choice.remember_last = true\n[audit]\nsink = \"file\"\nkeep_days = 400\n[lifetimes]\nlogin_seconds = 600\n";
+    let periods = "choice.remember_last = true\n[audit]\nsink = \"file\"\nkeep_days = 400\n[lifetimes]\nlogin_seconds = 600\n[mail]\nurl = \"smtp://127.0.0.1:9\"\ninsecure_smtp = true\nfrom = \"hub@example.org\"\naddress_days = 90\n";
     let hub = TestHub::with(&format!("{periods}{STATEMENTS}")).await;
     let page = get(&hub, "/accessibility").await;
     assert_eq!(page.status, 200);
@@ -168,6 +168,7 @@ async fn the_statements_have_the_operators_answers_and_the_periods_of_this_hub()
         "8 hours at most",
         "pseudonyms, services and times: 400 days",
         "chose last: 180 days",
+        "address, encrypted: 90 days",
         "A register of persons",
     ] {
         assert!(page.body.contains(text), "{text}: {}", page.body);

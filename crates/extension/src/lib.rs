@@ -58,6 +58,8 @@ pub struct Extension {
     pub endpoints: EndpointList,
     /// Links to its pages at the foot of every page, by its table.
     pub footer_links: fn(&ConfiguredTable) -> Vec<FooterLink>,
+    /// What it keeps of persons beside logins, sessions and the audit log, by its table.
+    pub kept_data: fn(&ConfiguredTable) -> Option<KeptData>,
     /// Where clients register themselves, by its table; `None` if they can't.
     pub registration_endpoint: fn(&ConfiguredTable, Platform) -> Option<RegistrationEndpoint>,
     /// Routes of the private listener, below `/admin`.
@@ -122,15 +124,25 @@ pub struct ExtensionContext<'a> {
 
 /// How long the settings let the hub keep data of persons, besides sessions and tokens, and where
 /// it comes from.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct RetentionPeriods {
     /// Time limit of a login.
     pub login: Duration,
     /// Recent logins of the admin console.
     pub remembered_logins: Duration,
     pub audit_log: AuditRetention,
+    /// What optional crates keep.
+    pub extensions: Vec<KeptData>,
     /// Whether a register of persons confirms identities.
     pub has_register: bool,
+}
+
+/// Data of persons that an optional crate keeps.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct KeptData {
+    /// Key of the sentence of the privacy notice, with the value `period`.
+    pub message: &'static str,
+    pub period: Duration,
 }
 
 /// How long the audit log is kept.
@@ -191,6 +203,7 @@ impl Extension {
             audit_events: &[],
             endpoints: Vec::new,
             footer_links: |_| Vec::new(),
+            kept_data: |_| None,
             registration_endpoint: |_, _| None,
             admin_endpoints: &[],
             console_acts: &[],

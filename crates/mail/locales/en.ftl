@@ -4,3 +4,4 @@ mail-code-valid = The code is valid for { $minutes } minutes, on that page only.
 mail-code-warning = Never give this code to anyone. If you are not signing in, ignore this mail, and change your password with your identity provider: someone else knows it.
 mail-test-subject = Test mail
 mail-test = This is a test mail of { $hub }. Nothing needs to be done.
+mail-address-kept = Your confirmed e-mail address, encrypted: { $period } after its last use.

@@ -4,3 +4,4 @@ mail-code-valid = Le code est valable { $minutes } minutes, dans cette page seul
 mail-code-warning = Ne donnez jamais ce code à personne. Si vous n’êtes pas en train de vous connecter, ignorez ce message et changez votre mot de passe chez votre fournisseur d’identité : quelqu’un d’autre le connaît.
 mail-test-subject = Message d’essai
 mail-test = Ceci est un message d’essai de { $hub }. Il n’y a rien à faire.
+mail-address-kept = Votre adresse électronique confirmée, chiffrée : { $period } après sa dernière utilisation.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use futures_util::FutureExt as _;
-use passerelle_extension::{Extension, ExtensionContext, ProbeContext, StartedExtension};
+use passerelle_extension::{Extension, ExtensionContext, KeptData, ProbeContext, StartedExtension};
 use passerelle_localization::MessageTexts;
 use passerelle_settings::ConfiguredTable;
 use passerelle_store::Usage;
@@ -35,6 +35,7 @@ pub const EXTENSION: Extension = Extension {
         (MAIL_QUEUE, queue_usage),
     ],
     table: Some(settings::TABLE),
+    kept_data,
     sends_mail_codes: true,
     audit_events: &[MAIL_UNDELIVERED, admin_routes::MAIL_ADDRESS_RESET],
     admin_endpoints: admin_routes::ENDPOINTS,
@@ -48,6 +49,11 @@ fn number(table: Option<&ConfiguredTable>, key: fn(&settings::MailConfig) -> u32
     let settings = table.and_then(ConfiguredTable::settings::<MailSettings>);
     let number = settings.map_or(1, |settings| key(&settings.config));
     usize::try_from(number).unwrap_or(usize::MAX)
+}
+
+fn kept_data(table: &ConfiguredTable) -> Option<KeptData> {
+    let config = &table.settings::<MailSettings>()?.config;
+    Some(KeptData { message: "mail-address-kept", period: config.address_lifetime() })
 }
 
 fn person_usage(table: Option<&ConfiguredTable>) -> Usage {

@@ -308,7 +308,7 @@ impl MailCodes for Mailer {
         user: &MailUser,
         address: &Secret<String>,
     ) -> Result<(), MailCodeError> {
-        let lifetime = Duration::from_secs(u64::from(self.config.address_days) * 24 * 3600);
+        let lifetime = self.config.address_lifetime();
         self.update_person(user, |person, now| {
             person.store_address(address.reveal(), now + lifetime, now);
         })

@@ -2,6 +2,7 @@
 
 use std::str::FromStr as _;
 use std::sync::Arc;
+use std::time::Duration;
 
 use lettre::Address;
 use passerelle_extension::SettingsTable;
@@ -82,6 +83,13 @@ pub(crate) struct MailConfig {
     #[serde(default = "default_max_persons")]
     #[schemars(range(min = 100, max = 100_000_000))]
     pub max_persons: u32,
+}
+
+impl MailConfig {
+    /// Returns how long after its last use a confirmed address is kept.
+    pub(crate) fn address_lifetime(&self) -> Duration {
+        Duration::from_secs(u64::from(self.address_days) * 24 * 3600)
+    }
 }
 
 const fn default_connections() -> u32 {

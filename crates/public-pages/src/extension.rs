@@ -97,7 +97,7 @@ fn start(context: &ExtensionContext<'_>) -> StartedExtension {
     };
     let state = PublicPages {
         config: config.clone(),
-        retention: context.retention,
+        retention: context.retention.clone(),
         changes: StateChanges::default(),
     };
     StartedExtension { state: Some(Arc::new(state)), ..StartedExtension::default() }

@@ -141,6 +141,8 @@ fn periods(pages: &PublicPages, hub: &Hub, locale: &Locale) -> Vec<String> {
     periods.extend(refresh_tokens.map(|period| sentence("public-privacy-refresh", period)));
     periods.push(sentence("public-privacy-recent", pages.retention.remembered_logins));
     periods.extend(audit_log);
+    let kept = pages.retention.extensions.iter();
+    periods.extend(kept.map(|kept| sentence(kept.message, kept.period)));
     periods.extend(federation.remember_last.map(|life| sentence("public-privacy-choice", life)));
     periods
 }

@@ -173,6 +173,11 @@ pub(super) fn retention_periods(loaded: &LoadedConfig) -> RetentionPeriods {
             (AuditSink::File, Some(days)) => AuditRetention::Limited(DAY * days),
             (AuditSink::File, None) | (AuditSink::Stdout, _) => AuditRetention::Unlimited,
         },
+        extensions: loaded
+            .extensions
+            .iter()
+            .filter_map(|extension| (extension.kept_data)(loaded.extension_table(extension)?))
+            .collect(),
         has_register: loaded.register.is_some(),
     }
 }

@@ -420,13 +420,13 @@ impl ReloadableFiles {
             root.join(languages::FOLDER),
         ];
         folders.extend(languages::language_folders(&root.join(languages::FOLDER)));
-        let places: Vec<PathBuf> = self
+        let tables: Vec<PathBuf> = self
             .places
             .folders()
             .chain(self.email_domains.folders())
             .filter(|folder| !folders.contains(folder))
             .collect();
-        folders.extend(places);
+        folders.extend(tables);
         // Not those of service providers, which may have thousands of folders with secrets.
         for folder in self.connectors.folders_of_references() {
             if !folders.iter().any(|known| known == folder) {
