@@ -66,7 +66,7 @@ choice-last-used = Última cuenta utilizada
 choice-forget = No recordar esta cuenta
 choice-others = Otras cuentas
 choice-see-category = { $category }: ver las { $total } cuentas
-choice-letters = Cuentas por su primera letra
+choice-letters = Cuentas por letra inicial
 choice-pages = Páginas de la lista
 choice-previous = Cuentas anteriores
 choice-next = Cuentas siguientes
@@ -111,17 +111,17 @@ password-where = Puede cambiarla en «{ $provider }».
 
 ## A code by mail
 
-mail-page-title = Escriba el código que le hemos enviado por correo
+mail-page-title = Escriba el código que le hemos enviado por correo electrónico
 mail-page-sent = Hemos enviado un código a { $address }. Es válido durante diez minutos.
 mail-page-why = «{ $service }» pide este código además de su contraseña.
-mail-page-code = Código de seis cifras
+mail-page-code = Código de seis dígitos
 mail-page-go = Continuar
 mail-page-wrong = El código no es correcto. Intentos restantes: { $count }.
 mail-page-expired = Este código ya no es válido. Pida otro.
-mail-page-missing = ¿No hay correo después de un minuto? Mire también entre los mensajes no deseados, o pida otro código.
+mail-page-missing = ¿No le ha llegado nada tras un minuto? Mire también en el correo no deseado o pida otro código.
 mail-page-resend = Enviar otro código
-mail-page-reload = Se puede enviar otro código dentro de un minuto: vuelva a cargar la página
-mail-page-unreadable = No puedo leer este buzón
+mail-page-reload = Podrá pedir otro código dentro de un minuto: vuelva a cargar la página
+mail-page-unreadable = No tengo acceso a este buzón de correo
 
 ## What is sent
 
@@ -218,11 +218,11 @@ error-cancelled = Ha cancelado el inicio de sesión.
 error-refused = No ha aceptado que se envíen sus datos.
 error-login-required = Debe iniciar sesión para continuar.
 error-consent-required = Se necesita su consentimiento para continuar.
-error-mail-address = Este inicio de sesión necesita un código por correo, y su cuenta no tiene dirección de correo.
-error-mail-unreadable = Para iniciar sesión con esta cuenta necesita el código que enviamos por correo. Si este buzón ya no es suyo, pida ayuda: la dirección antigua se puede eliminar.
-error-mail-code-wrong = Se han escrito demasiados códigos incorrectos.
-error-mail-limited = Se han enviado o escrito demasiados códigos para esta cuenta. Inténtelo más tarde.
-error-mail-unavailable = Ahora no podemos enviarle un código por correo.
+error-mail-address = Para este inicio de sesión se necesita un código por correo electrónico, y su cuenta no tiene ninguna dirección de correo electrónico.
+error-mail-unreadable = Para iniciar sesión con esta cuenta necesita el código que le enviamos por correo electrónico. Si este buzón de correo ya no es suyo, pida ayuda: la dirección antigua se puede eliminar.
+error-mail-code-wrong = Se han introducido demasiados códigos incorrectos.
+error-mail-limited = Se han enviado o introducido demasiados códigos para esta cuenta. Vuelva a intentarlo más tarde.
+error-mail-unavailable = En este momento no podemos enviarle un código por correo electrónico.
 error-csrf = Por seguridad, este formulario no se ha aceptado.
 
 ## Errors: who can fix it, and what to do next

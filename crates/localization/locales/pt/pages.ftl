@@ -66,7 +66,7 @@ choice-last-used = Última conta usada
 choice-forget = Não memorizar esta conta
 choice-others = Outras contas
 choice-see-category = { $category }: ver as { $total } contas
-choice-letters = Contas pela primeira letra
+choice-letters = Contas por letra inicial
 choice-pages = Páginas da lista
 choice-previous = Contas anteriores
 choice-next = Contas seguintes
@@ -111,17 +111,17 @@ password-where = Pode alterá-la em «{ $provider }».
 
 ## A code by mail
 
-mail-page-title = Escreva o código que lhe enviámos por correio eletrónico
+mail-page-title = Introduza o código que lhe enviámos por e-mail
 mail-page-sent = Enviámos um código para { $address }. É válido durante dez minutos.
-mail-page-why = “{ $service }” pede este código além da sua palavra-passe.
-mail-page-code = Código de seis algarismos
+mail-page-why = «{ $service }» pede este código, além da sua palavra-passe.
+mail-page-code = Código de seis dígitos
 mail-page-go = Continuar
 mail-page-wrong = O código está errado. Tentativas restantes: { $count }.
 mail-page-expired = Este código já não é válido. Peça outro.
-mail-page-missing = Não recebeu nada após um minuto? Veja também entre as mensagens indesejadas, ou peça outro código.
+mail-page-missing = Não recebeu nada ao fim de um minuto? Verifique também o correio não solicitado (spam) ou peça outro código.
 mail-page-resend = Enviar outro código
-mail-page-reload = Pode ser enviado outro código dentro de um minuto: volte a carregar a página
-mail-page-unreadable = Não consigo ler esta caixa de correio
+mail-page-reload = Poderá pedir outro código dentro de um minuto: volte a carregar a página
+mail-page-unreadable = Não tenho acesso a esta caixa de correio
 
 ## What is sent
 
@@ -218,11 +218,11 @@ error-cancelled = Cancelou a autenticação.
 error-refused = Recusou enviar as suas informações.
 error-login-required = Tem de se autenticar para continuar.
 error-consent-required = É necessário o seu acordo para continuar.
-error-mail-address = Este início de sessão precisa de um código por correio eletrónico, e a sua conta não tem endereço.
-error-mail-unreadable = Para iniciar sessão com esta conta precisa do código que enviamos por correio eletrónico. Se esta caixa de correio já não é sua, peça ajuda: o endereço antigo pode ser removido.
-error-mail-code-wrong = Foram escritos demasiados códigos errados.
-error-mail-limited = Foram enviados ou escritos demasiados códigos para esta conta. Tente mais tarde.
-error-mail-unavailable = De momento não podemos enviar-lhe um código por correio eletrónico.
+error-mail-address = Esta autenticação exige um código por e-mail, e a sua conta não tem endereço de e-mail.
+error-mail-unreadable = Para se autenticar com esta conta, precisa do código que lhe enviamos por e-mail. Se esta caixa de correio já não for sua, peça ajuda: o endereço antigo pode ser removido.
+error-mail-code-wrong = Foram introduzidos demasiados códigos errados.
+error-mail-limited = Foram enviados ou introduzidos demasiados códigos para esta conta. Tente mais tarde.
+error-mail-unavailable = De momento, não podemos enviar-lhe um código por e-mail.
 error-csrf = Por segurança, este formulário não foi aceite.
 
 ## Errors: who can fix it, and what to do next
