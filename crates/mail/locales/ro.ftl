@@ -1,7 +1,7 @@
-mail-code-subject = Codul dumneavoastră de conectare
-mail-code-lead = Vă conectați la { $service }. Scrieți acest cod în pagina care îl cere:
-mail-code-valid = Codul este valabil { $minutes } minute, numai în acea pagină.
-mail-code-warning = Nu dați nimănui acest cod. Dacă nu vă conectați acum, ignorați acest mesaj și schimbați parola la furnizorul dumneavoastră de identitate: altcineva o cunoaște.
-mail-test-subject = Mesaj de test
-mail-test = Acesta este un mesaj de test de la { $hub }. Nu trebuie să faceți nimic.
-mail-address-kept = Adresa dumneavoastră de e-mail confirmată, criptată: { $period } după ultima utilizare.
+mail-code-subject = Codul dumneavoastră de autentificare
+mail-code-lead = Vă autentificați la „{ $service }”. Introduceți acest cod în pagina care îl cere:
+mail-code-valid = Codul este valabil { $minutes } min, numai în acea pagină.
+mail-code-warning = Nu comunicați nimănui acest cod. Dacă nu vă autentificați dumneavoastră acum, ignorați acest e-mail și schimbați parola la organizația care administrează contul: altcineva o cunoaște.
+mail-test-subject = E-mail de test
+mail-test = Acesta este un e-mail de test de la „{ $hub }”. Nu trebuie să faceți nimic.
+mail-address-kept = Adresa dumneavoastră de e-mail confirmată, criptată: { $period } de la ultima utilizare.

@@ -116,15 +116,15 @@ password-where = Vous pouvez le changer auprès de « { $provider } ».
 
 mail-page-title = Saisissez le code envoyé par courriel
 mail-page-sent = Nous avons envoyé un code à { $address }. Il est valable dix minutes.
-mail-page-why = « { $service } » demande ce code en plus de votre mot de passe.
+mail-page-why = « { $service } » demande ce code en plus de votre mot de passe.
 mail-page-code = Code à six chiffres
 mail-page-go = Continuer
-mail-page-wrong = Ce code est faux. Essais restants : { $count }.
+mail-page-wrong = Ce code est incorrect. Essais restants : { $count }.
 mail-page-expired = Ce code n’est plus valable. Demandez-en un autre.
-mail-page-missing = Pas de courriel au bout d’une minute ? Regardez aussi parmi les messages indésirables, ou demandez un autre code.
+mail-page-missing = Aucun courriel au bout d’une minute ? Regardez aussi dans le courrier indésirable, ou demandez un autre code.
 mail-page-resend = Envoyer un autre code
-mail-page-reload = Un autre code peut être envoyé dans une minute : rechargez la page
-mail-page-unreadable = Je n’ai pas accès à cette boîte aux lettres
+mail-page-reload = Vous pourrez demander un autre code dans une minute : rechargez alors la page
+mail-page-unreadable = Je n’ai pas accès à cette messagerie
 
 ## Informations transmises
 
@@ -221,9 +221,9 @@ error-cancelled = Vous avez annulé la connexion.
 error-refused = Vous avez refusé de transmettre vos informations.
 error-login-required = Il faut vous connecter pour continuer.
 error-consent-required = Il faut votre accord pour continuer.
-error-mail-address = Cette connexion demande un code par courriel, et votre compte n’a pas d’adresse électronique.
-error-mail-unreadable = Pour vous connecter avec ce compte, il faut le code que nous envoyons par courriel. Si cette boîte aux lettres n’est plus la vôtre, demandez de l’aide : l’ancienne adresse peut être retirée.
-error-mail-code-wrong = Trop de codes faux ont été saisis.
+error-mail-address = Cette connexion demande un code envoyé par courriel, mais votre compte n’a pas d’adresse électronique.
+error-mail-unreadable = Pour vous connecter avec ce compte, il faut le code que nous envoyons par courriel. Si cette adresse électronique n’est plus la vôtre, demandez de l’aide : elle peut être supprimée.
+error-mail-code-wrong = Trop de codes incorrects ont été saisis.
 error-mail-limited = Trop de codes ont été envoyés ou saisis pour ce compte. Réessayez plus tard.
 error-mail-unavailable = Nous ne pouvons pas vous envoyer de code par courriel en ce moment.
 error-csrf = Par sécurité, ce formulaire n’a pas été accepté.

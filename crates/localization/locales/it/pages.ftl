@@ -114,17 +114,17 @@ password-where = Può cambiarla presso «{ $provider }».
 
 ## A code by mail
 
-mail-page-title = Inserisca il codice che le abbiamo inviato per e-mail
+mail-page-title = Inserisca il codice che le abbiamo inviato via e-mail
 mail-page-sent = Abbiamo inviato un codice a { $address }. È valido per dieci minuti.
-mail-page-why = «{ $service }» chiede questo codice oltre alla password.
-mail-page-code = Codice di sei cifre
+mail-page-why = «{ $service }» richiede questo codice oltre alla password.
+mail-page-code = Codice a sei cifre
 mail-page-go = Continua
 mail-page-wrong = Il codice è errato. Tentativi rimasti: { $count }.
 mail-page-expired = Questo codice non è più valido. Ne chieda un altro.
-mail-page-missing = Nessuna e-mail dopo un minuto? Guardi anche tra i messaggi indesiderati, o chieda un altro codice.
+mail-page-missing = Nessuna e-mail dopo un minuto? Controlli anche la posta indesiderata o chieda un altro codice.
 mail-page-resend = Invia un altro codice
-mail-page-reload = Un altro codice può essere inviato tra un minuto: ricarichi la pagina
-mail-page-unreadable = Non posso leggere questa casella
+mail-page-reload = Tra un minuto potrà chiedere un altro codice: ricarichi allora la pagina
+mail-page-unreadable = Non ho accesso a questa casella e-mail
 
 ## What is sent
 
@@ -221,11 +221,11 @@ error-cancelled = Ha annullato l’accesso.
 error-refused = Ha rifiutato l’invio dei suoi dati.
 error-login-required = Per continuare è necessario accedere.
 error-consent-required = Per continuare è necessario il suo consenso.
-error-mail-address = Questo accesso richiede un codice per e-mail, e il suo account non ha un indirizzo e-mail.
-error-mail-unreadable = Per accedere con questo account serve il codice che inviamo per e-mail. Se questa casella non è più sua, chieda aiuto: il vecchio indirizzo può essere tolto.
+error-mail-address = Questo accesso richiede un codice via e-mail, ma il suo account non ha un indirizzo e-mail.
+error-mail-unreadable = Per accedere con questo account serve il codice che inviamo via e-mail. Se questa casella non è più sua, chieda aiuto: il vecchio indirizzo può essere rimosso.
 error-mail-code-wrong = Sono stati inseriti troppi codici errati.
 error-mail-limited = Per questo account sono stati inviati o inseriti troppi codici. Riprovi più tardi.
-error-mail-unavailable = In questo momento non possiamo inviarle un codice per e-mail.
+error-mail-unavailable = In questo momento non possiamo inviarle un codice via e-mail.
 error-csrf = Per sicurezza, questo modulo non è stato accettato.
 
 ## Errors: who can fix it, and what to do next

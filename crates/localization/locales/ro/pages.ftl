@@ -118,16 +118,16 @@ password-where = O puteți schimba la „{ $provider }”.
 ## A code by mail
 
 mail-page-title = Introduceți codul pe care vi l-am trimis prin e-mail
-mail-page-sent = Am trimis un cod la { $address }. Este valabil zece minute.
-mail-page-why = „{ $service }” cere acest cod pe lângă parola dumneavoastră.
+mail-page-sent = Am trimis un cod la adresa { $address }. Este valabil zece minute.
+mail-page-why = „{ $service }” cere acest cod pe lângă parolă.
 mail-page-code = Cod din șase cifre
 mail-page-go = Continuați
 mail-page-wrong = Codul este greșit. Încercări rămase: { $count }.
 mail-page-expired = Acest cod nu mai este valabil. Cereți altul.
-mail-page-missing = Niciun e-mail după un minut? Căutați și printre mesajele nedorite sau cereți alt cod.
-mail-page-resend = Trimiteți alt cod
-mail-page-reload = Alt cod poate fi trimis peste un minut: reîncărcați pagina
-mail-page-unreadable = Nu pot citi această cutie poștală
+mail-page-missing = Nu ați primit e-mailul după un minut? Verificați și mesajele nedorite (spam) sau cereți alt cod.
+mail-page-resend = Cereți alt cod
+mail-page-reload = Puteți cere alt cod peste un minut: reîncărcați atunci pagina
+mail-page-unreadable = Nu am acces la această adresă de e-mail
 
 ## What is sent
 
@@ -224,11 +224,11 @@ error-cancelled = Ați anulat autentificarea.
 error-refused = Ați refuzat să trimiteți informațiile dumneavoastră.
 error-login-required = Trebuie să vă autentificați pentru a continua.
 error-consent-required = Este nevoie de acordul dumneavoastră pentru a continua.
-error-mail-address = Această conectare cere un cod prin e-mail, iar contul dumneavoastră nu are adresă de e-mail.
-error-mail-unreadable = Pentru a vă conecta cu acest cont aveți nevoie de codul pe care îl trimitem prin e-mail. Dacă această cutie poștală nu mai este a dumneavoastră, cereți ajutor: adresa veche poate fi ștearsă.
+error-mail-address = Această autentificare necesită un cod prin e-mail, dar contul dumneavoastră nu are o adresă de e-mail.
+error-mail-unreadable = Pentru a vă autentifica cu acest cont, aveți nevoie de codul pe care îl trimitem prin e-mail. Dacă această adresă de e-mail nu mai este a dumneavoastră, cereți ajutor: ea poate fi eliminată.
 error-mail-code-wrong = Au fost introduse prea multe coduri greșite.
-error-mail-limited = Pentru acest cont au fost trimise sau introduse prea multe coduri. Încercați mai târziu.
-error-mail-unavailable = Acum nu vă putem trimite un cod prin e-mail.
+error-mail-limited = Pentru acest cont au fost trimise sau introduse prea multe coduri. Încercați din nou mai târziu.
+error-mail-unavailable = Momentan nu vă putem trimite un cod prin e-mail.
 error-csrf = Din motive de siguranță, acest formular nu a fost acceptat.
 
 ## Errors: who can fix it, and what to do next
