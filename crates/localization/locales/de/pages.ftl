@@ -112,16 +112,16 @@ password-where = Sie können es bei „{ $provider }“ ändern.
 ## A code by mail
 
 mail-page-title = Geben Sie den Code ein, den wir Ihnen per E-Mail geschickt haben
-mail-page-sent = Wir haben einen Code an { $address } geschickt. Er gilt zehn Minuten.
+mail-page-sent = Wir haben einen Code an { $address } geschickt. Er ist zehn Minuten gültig.
 mail-page-why = „{ $service }“ verlangt diesen Code zusätzlich zu Ihrem Passwort.
-mail-page-code = Code mit sechs Ziffern
+mail-page-code = Sechsstelliger Code
 mail-page-go = Weiter
 mail-page-wrong = Dieser Code ist falsch. Verbleibende Versuche: { $count }.
-mail-page-expired = Dieser Code gilt nicht mehr. Fordern Sie einen anderen an.
-mail-page-missing = Nach einer Minute noch keine E-Mail? Sehen Sie auch bei den unerwünschten Nachrichten nach, oder fordern Sie einen anderen Code an.
-mail-page-resend = Einen anderen Code senden
-mail-page-reload = In einer Minute kann ein anderer Code gesendet werden: Laden Sie die Seite neu
-mail-page-unreadable = Ich kann dieses Postfach nicht lesen
+mail-page-expired = Dieser Code ist nicht mehr gültig. Fordern Sie einen neuen an.
+mail-page-missing = Nach einer Minute noch keine E-Mail? Sehen Sie auch im Spam-Ordner nach oder fordern Sie einen neuen Code an.
+mail-page-resend = Neuen Code senden
+mail-page-reload = Neuer Code in einer Minute möglich: Seite neu laden
+mail-page-unreadable = Ich habe keinen Zugriff auf dieses Postfach
 
 ## What is sent
 
@@ -218,11 +218,11 @@ error-cancelled = Sie haben die Anmeldung abgebrochen.
 error-refused = Sie haben die Übermittlung Ihrer Daten abgelehnt.
 error-login-required = Melden Sie sich an, um fortzufahren.
 error-consent-required = Um fortzufahren, ist Ihre Zustimmung nötig.
-error-mail-address = Diese Anmeldung verlangt einen Code per E-Mail, und Ihr Konto hat keine E-Mail-Adresse.
-error-mail-unreadable = Für die Anmeldung mit diesem Konto brauchen Sie den Code, den wir per E-Mail senden. Wenn dieses Postfach nicht mehr Ihres ist, bitten Sie um Hilfe: Die alte Adresse kann entfernt werden.
+error-mail-address = Für diese Anmeldung ist ein Code per E-Mail nötig, aber Ihr Konto enthält keine E-Mail-Adresse.
+error-mail-unreadable = Für die Anmeldung mit diesem Konto brauchen Sie den Code, den wir per E-Mail senden. Gehört dieses Postfach nicht mehr Ihnen, fordern Sie Hilfe an: Die alte Adresse kann entfernt werden.
 error-mail-code-wrong = Es wurden zu viele falsche Codes eingegeben.
-error-mail-limited = Für dieses Konto wurden zu viele Codes gesendet oder eingegeben. Versuchen Sie es später noch einmal.
-error-mail-unavailable = Wir können Ihnen gerade keinen Code per E-Mail senden.
+error-mail-limited = Für dieses Konto wurden zu viele Codes gesendet oder eingegeben. Versuchen Sie es später erneut.
+error-mail-unavailable = Wir können Ihnen zurzeit keinen Code per E-Mail senden.
 error-csrf = Aus Sicherheitsgründen wurde dieses Formular nicht angenommen.
 
 ## Errors: who can fix it, and what to do next

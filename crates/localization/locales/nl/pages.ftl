@@ -113,15 +113,15 @@ password-where = U kunt het wijzigen bij ‘{ $provider }’.
 
 mail-page-title = Vul de code in die we u per e-mail hebben gestuurd
 mail-page-sent = We hebben een code gestuurd naar { $address }. De code is tien minuten geldig.
-mail-page-why = “{ $service }” vraagt deze code naast uw wachtwoord.
+mail-page-why = ‘{ $service }’ vraagt om deze code, naast uw wachtwoord.
 mail-page-code = Code van zes cijfers
 mail-page-go = Doorgaan
 mail-page-wrong = Deze code is onjuist. Resterende pogingen: { $count }.
-mail-page-expired = Deze code is niet meer geldig. Vraag een andere aan.
-mail-page-missing = Na een minuut nog geen e-mail? Kijk ook bij de ongewenste berichten, of vraag een andere code aan.
-mail-page-resend = Een andere code sturen
-mail-page-reload = Over een minuut kan een andere code worden gestuurd: laad de pagina opnieuw
-mail-page-unreadable = Ik kan deze mailbox niet lezen
+mail-page-expired = Deze code is niet meer geldig. Vraag een nieuwe aan.
+mail-page-missing = Na een minuut nog geen e-mail? Kijk ook bij de ongewenste e-mail (spam), of vraag een nieuwe code aan.
+mail-page-resend = Nieuwe code sturen
+mail-page-reload = Nieuwe code over een minuut mogelijk: pagina opnieuw laden
+mail-page-unreadable = Ik heb geen toegang tot deze mailbox
 
 ## What is sent
 
@@ -218,11 +218,11 @@ error-cancelled = U hebt het inloggen geannuleerd.
 error-refused = U hebt geweigerd uw gegevens te versturen.
 error-login-required = U moet inloggen om door te gaan.
 error-consent-required = Uw akkoord is nodig om door te gaan.
-error-mail-address = Voor deze aanmelding is een code per e-mail nodig, en uw account heeft geen e-mailadres.
-error-mail-unreadable = Om met dit account in te loggen hebt u de code nodig die we per e-mail sturen. Is deze mailbox niet meer van u, vraag dan om hulp: het oude adres kan worden verwijderd.
+error-mail-address = Om in te loggen is een code per e-mail nodig, maar in uw account staat geen e-mailadres.
+error-mail-unreadable = Om met dit account in te loggen hebt u de code nodig die wij per e-mail sturen. Is deze mailbox niet meer van u? Vraag dan om hulp: het oude adres kan worden verwijderd.
 error-mail-code-wrong = Er zijn te veel onjuiste codes ingevuld.
-error-mail-limited = Voor dit account zijn te veel codes gestuurd of ingevuld. Probeer het later opnieuw.
-error-mail-unavailable = We kunnen u op dit moment geen code per e-mail sturen.
+error-mail-limited = Voor dit account zijn te veel codes verstuurd of ingevuld. Probeer het later opnieuw.
+error-mail-unavailable = Wij kunnen u op dit moment geen code per e-mail sturen.
 error-csrf = Om veiligheidsredenen is dit formulier niet geaccepteerd.
 
 ## Errors: who can fix it, and what to do next

@@ -115,16 +115,16 @@ password-where = Hasło można zmienić tutaj: „{ $provider }”.
 
 ## A code by mail
 
-mail-page-title = Wpisz kod, który wysłaliśmy pocztą elektroniczną
-mail-page-sent = Wysłaliśmy kod na adres { $address }. Jest ważny przez dziesięć minut.
+mail-page-title = Proszę wpisać kod, który wysłaliśmy e-mailem
+mail-page-sent = Wysłaliśmy kod na adres { $address }. Kod jest ważny przez dziesięć minut.
 mail-page-why = Usługa „{ $service }” wymaga tego kodu oprócz hasła.
-mail-page-code = Kod z sześciu cyfr
+mail-page-code = Sześciocyfrowy kod
 mail-page-go = Dalej
-mail-page-wrong = Ten kod jest nieprawidłowy. Pozostałe próby: { $count }.
-mail-page-expired = Ten kod nie jest już ważny. Poproś o inny.
-mail-page-missing = Nie ma wiadomości po minucie? Sprawdź też wiadomości niechciane albo poproś o inny kod.
-mail-page-resend = Wyślij inny kod
-mail-page-reload = Inny kod można wysłać za minutę: odśwież stronę
+mail-page-wrong = Ten kod jest nieprawidłowy. Liczba pozostałych prób: { $count }.
+mail-page-expired = Ten kod stracił ważność. Można poprosić o nowy.
+mail-page-missing = E-mail nie dotarł w ciągu minuty? Proszę sprawdzić także folder ze spamem albo poprosić o nowy kod.
+mail-page-resend = Wyślij nowy kod
+mail-page-reload = Nowy kod będzie można wysłać za minutę: odśwież stronę
 mail-page-unreadable = Nie mam dostępu do tej skrzynki
 
 ## What is sent
@@ -222,11 +222,11 @@ error-cancelled = Logowanie zostało anulowane na Państwa żądanie.
 error-refused = Odmówili Państwo przekazania danych.
 error-login-required = Aby kontynuować, trzeba się zalogować.
 error-consent-required = Aby kontynuować, trzeba wyrazić zgodę.
-error-mail-address = To logowanie wymaga kodu wysłanego pocztą elektroniczną, a konto nie ma adresu e-mail.
-error-mail-unreadable = Do zalogowania się na to konto potrzebny jest kod, który wysyłamy pocztą elektroniczną. Jeśli ta skrzynka nie jest już Twoja, poproś o pomoc: stary adres można usunąć.
-error-mail-code-wrong = Wpisano zbyt wiele nieprawidłowych kodów.
-error-mail-limited = Dla tego konta wysłano lub wpisano zbyt wiele kodów. Spróbuj ponownie później.
-error-mail-unavailable = Nie możemy teraz wysłać kodu pocztą elektroniczną.
+error-mail-address = To logowanie wymaga kodu wysłanego e-mailem, a w danych konta brakuje adresu e-mail.
+error-mail-unreadable = Do zalogowania się za pomocą tego konta potrzebny jest kod, który wysyłamy e-mailem. Jeśli ta skrzynka nie należy już do Państwa, proszę zwrócić się o pomoc: stary adres można usunąć.
+error-mail-code-wrong = Zbyt wiele razy wpisano nieprawidłowy kod.
+error-mail-limited = Dla tego konta wysłano lub wpisano zbyt wiele kodów. Proszę spróbować ponownie później.
+error-mail-unavailable = Obecnie nie możemy wysłać kodu e-mailem.
 error-csrf = Ze względów bezpieczeństwa formularz nie został przyjęty.
 
 ## Errors: who can fix it, and what to do next
