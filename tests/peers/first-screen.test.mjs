@@ -41,7 +41,7 @@ async function serveProvider(server, request, response) {
   const [, provider, ...rest] = url.pathname.split('/');
   const fault = wrong.get(provider);
   const issuer = `${url.origin}/${provider}`;
-  if (fault === 'slow') await new Promise((done) => { setTimeout(done, 2200); });
+  if (fault === 'slow') await new Promise((done) => { setTimeout(done, 3200); });
   if (fault === 'silent' && rest[0] !== 'authorize') return;
   response.setHeader('date', new Date(Date.now() + skew * 1000).toUTCString());
   const json = (body) => response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
