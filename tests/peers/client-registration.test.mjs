@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
+import { exportJWK, generateKeyPair } from 'jose';
 import * as oidc from 'openid-client';
 import { startFederation } from './federation.mjs';
 import { Browser, program, random, signIn } from './harness.mjs';
@@ -58,6 +59,29 @@ test('openid-client: registers with a token and signs a person in, by each metho
     assert.equal((await signsIn(client)).family_name, 'DUBOIS', JSON.stringify(more));
   }
   await assert.rejects(register(token), (error) => error.error === 'access_denied');
+});
+
+test('openid-client registers encryption, and decrypts ID token and userinfo', async () => {
+  const { publicKey, privateKey } = await generateKeyPair('ECDH-ES', { crv: 'P-256', extractable: true });
+  const encryption = (response) => ({ [`${response}_encrypted_response_alg`]: 'ECDH-ES', [`${response}_encrypted_response_enc`]: 'A256GCM' });
+  const jwks = { keys: [{ ...await exportJWK(publicKey), kid: 'enc-1', use: 'enc', alg: 'ECDH-ES' }] };
+  const client = await register(await createToken('--approved'), {
+    client_name: 'Sealed shop', client_uri: 'https://sealed.example/', jwks, userinfo_signed_response_alg: 'RS256', ...encryption('id_token'), ...encryption('userinfo'),
+  });
+  const received = [];
+  client[oidc.customFetch] = async (...request) => {
+    const response = await fetch(...request);
+    received.push(await response.clone().text());
+    return response;
+  };
+  await assert.rejects(signsIn(client), 'without the key');
+  oidc.enableDecryptingResponses(client, ['A256GCM'], { key: privateKey, alg: 'ECDH-ES', kid: 'enc-1' });
+  assert.equal((await signsIn(client)).family_name, 'DUBOIS');
+  const [tokens, userinfo] = received.slice(-2);
+  for (const jwe of [JSON.parse(tokens).id_token, userinfo]) {
+    const { alg, enc, kid } = JSON.parse(Buffer.from(jwe.split('.')[0], 'base64url'));
+    assert.deepEqual([jwe.split('.').length, alg, enc, kid], [5, 'ECDH-ES', 'A256GCM', 'enc-1']);
+  }
 });
 
 test('RFC 7592: the owner reads, replaces and deletes the registration', async () => {
