@@ -1,8 +1,9 @@
 // The chaos run: injects a fault every few seconds while simulated users sign in, and counts violations. See docs/chaos.md.
 //
-//   node chaos.mjs [--seconds 600] [--every 5] [--rate 90] [--users 12] [--real 0.1] [--seed 1] [--only restart,upgrade]
+//   node chaos.mjs [--seconds 600] [--every 5] [--rate 90] [--users 12] [--real 0.1] [--mail 0.1] [--seed 1] [--only restart,upgrade]
 //                  [--rounds 0] [--table FILE]
 //
+// `real` and `mail` are the parts of the logins that use the real identity provider and that need a code by mail.
 // The run injects faults for `seconds`, and each fault at least `rounds` times, even if that takes longer.
 // HUB_BIN is the program. HUB_BIN_BEFORE, if set, is an earlier release: hubs start with it, and upgrades alternate between the
 // two. The exit code is 1 after a violation that Redis does not permit.
@@ -12,23 +13,25 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { Worker } from 'node:worker_threads';
-import { program } from '../peers/harness.mjs';
+import { freePorts, program } from '../peers/harness.mjs';
 import { startCluster } from './cluster.mjs';
 import { OPT_IN_FAULT, createFaults, followPrimary } from './faults.mjs';
 import { startLogoutTokenReceiver } from './logout-token-receiver.mjs';
 import { startRevocationMonitor } from './revocation-monitor.mjs';
 
 const { values: options } = parseArgs({ options: Object.fromEntries(
-  Object.entries({ seconds: '600', every: '5', rate: '90', users: '12', real: '0.1', seed: '1', rounds: '0', only: '', table: '' })
+  Object.entries({ seconds: '600', every: '5', rate: '90', users: '12', real: '0.1', mail: '0.1', seed: '1', rounds: '0', only: '', table: '' })
     .map(([name, value]) => [name, { type: 'string', default: value }]),
 ) });
 const numberOption = (name) => Number(options[name]);
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(130));
 
 const programBefore = process.env.HUB_BIN_BEFORE;
-// An earlier release may have no logout tokens.
+// An earlier release may have no codes by mail, and no logout tokens.
+const citizens = 10;
+const [mailPort] = programBefore || numberOption('mail') === 0 ? [] : await freePorts(1);
 const receiver = programBefore ? undefined : await startLogoutTokenReceiver();
-const cluster = await startCluster({ programs: programBefore ? [programBefore, program] : [program], extra: receiver?.extra });
+const cluster = await startCluster({ programs: programBefore ? [programBefore, program] : [program], extra: receiver?.extra, mail: mailPort && { port: mailPort, users: numberOption('users'), citizens } });
 
 /** Each violation is { what, why, from, at }; `from` is the time of the hub's acknowledgement, or of the start of the login. */
 const violations = [];
@@ -46,7 +49,7 @@ const worker = new Worker(path.join(path.dirname(fileURLToPath(import.meta.url))
   workerData: {
     base: cluster.base, providerBase: cluster.providerBase, sp: cluster.sp,
     users: numberOption('users'), rate: numberOption('rate'), real: numberOption('real'), seed: numberOption('seed'),
-    receivesLogoutTokens: Boolean(receiver),
+    receivesLogoutTokens: Boolean(receiver), mail: mailPort ? numberOption('mail') : 0, mailPort, citizens,
   },
 });
 const countRequests = [];
@@ -105,6 +108,13 @@ const rows = [
   ['requests that a browser repeated', countRetries(counts)],
   ['logins repeated because the response with the tokens was lost', counts['repeated logins'] ?? 0],
   ['logins at the real identity provider', counts['logins at the real provider'] ?? 0],
+  ...(mailPort ? [
+    ['logins with a code by mail', counts['codes by mail'] ?? 0],
+    ['mails received', counts['mails received'] ?? 0], ['of these deferred first', counts['mails deferred'] ?? 0],
+    ['codes by mail that the user had sent again', counts['mails sent again'] ?? 0],
+    ['codes by mail entered twice at the same time, or in another login', counts['mail codes entered again'] ?? 0],
+    ['of these counted twice', countFailures('mail code counted twice')],
+  ] : []),
   ['single sign-on without a page', counts['single sign-on'] ?? 0],
   ['codes sent twice at the same time', counts['codes sent twice'] ?? 0], ['of these redeemed twice', countFailures('code redeemed twice')],
   ['redeemed codes sent again after a failover', monitor.counts.resentCodes],

@@ -50,6 +50,45 @@ levels = { lowest = "eidas1", highest = "eidas1" }
 [kind.persona]
 `;
 
+/** Persons of the sandbox: Angela, and citizens, of whom one user signs in as `count`, each with a mailbox of its own. */
+export const citizen = (user, number) => `citizen-${user}-${number}`;
+export const mailAddress = (person) => `${person}@example.org`;
+function citizens(users, count) {
+  const letters = (number) => String.fromCharCode(65 + Math.floor(number / 26), 65 + (number % 26));
+  const shared = { gender: 'female', birthplace: '75107', birthcountry: '99100' };
+  return [
+    { id: 'angela', given_names: 'Angela Claire Louise', family_name: 'DUBOIS', birthdate: '1962-08-24', ...shared },
+    ...Array.from({ length: users * count }, (_, index) => ({
+      id: citizen(Math.floor(index / count), index % count), given_names: 'Camille', family_name: `MARTIN ${letters(index)}`, birthdate: '1980-01-01', ...shared,
+    })),
+  ];
+}
+
+/** What a hub needs for codes by mail to these persons, through an SMTP server on loopback. */
+function mailConfiguration(mailPort, persons) {
+  const columns = ['given_names', 'family_name', 'birthdate', 'gender', 'birthplace', 'birthcountry'];
+  return {
+    settings: `[mail]
+url = "smtp://localhost:${mailPort}"
+insecure_smtp = true
+internal_hosts = ["localhost"]
+from = "hub@example.org"
+mails_per_person = 100
+mails_per_address = 100
+[level_names."eidas1-mail"]
+level = "eidas1"
+mail = true
+`,
+    register: '[register.file]\npath = "citizens.csv"',
+    files: {
+      'citizens.csv': [[...columns, 'status'].join(','), ...persons.map((person) => [...columns.map((name) => person[name]), 'active'].join(','))].join('\n'),
+      'persons.toml': persons.map(({ id, given_names: given, ...claims }) => ['[[person]]', ...Object.entries({ id, label: id, given_name: given, email: mailAddress(id), ...claims }).map(([name, value]) => `${name} = ${tomlString(value)}`)].join('\n')).join('\n'),
+    },
+    personas: 'persons = "persons.toml"\n',
+    extra: 'level_names = ["eidas1-mail"]\n',
+  };
+}
+
 async function startIdentityProvider(port, base) {
   const script = path.join(path.dirname(fileURLToPath(import.meta.url)), 'idp.mjs');
   const provider = new ManagedProcess('provider', process.execPath, [script, port, `${base}/api/v2/callback/real`, `${base}/api/v2/session/end/real`]).start();
@@ -62,18 +101,19 @@ async function startIdentityProvider(port, base) {
  *
  * `programs`: the programs of the hubs; they start with the first one, and an upgrade changes to the next. `settings`: further
  * lines of passerelle.toml. `service`: the redirect and logout addresses of the service provider; no server has to listen
- * there. `extra`: further lines of the service provider's file.
+ * there. `extra`: further lines of the service provider's file. `mail`: { port, users, citizens }, for codes by mail.
  */
-export async function startCluster({ hubCount = 3, programs = [program], settings = '', service, extra = '' } = {}) {
+export async function startCluster({ hubCount = 3, programs = [program], settings = '', service, extra = '', mail } = {}) {
   const [port, statistics, providerPort, ...rest] = await freePorts(3 + 2 * hubCount);
   const base = `http://localhost:${port}`;
   const sp = { id: 'town-hall', secret: random(32), redirectUri: `${base}/sp/callback`, postLogoutUri: `${base}/sp/out`, ...service };
+  const mailing = mail ? mailConfiguration(mail.port, citizens(mail.users, mail.citizens)) : { settings: '', files: {}, personas: '', extra: '' };
   const config = configure({
-    port, privatePort: rest[0],
-    sps: [{ id: sp.id, secret: sp.secret, redirectUris: [sp.redirectUri], postLogoutUris: [sp.postLogoutUri], extra }],
-    connectors: { sandbox: SANDBOX, real: oidcConnector(`http://localhost:${providerPort}`, 'userinfo_signed_response_alg = "ES256"') },
-    settings: `sandbox = true\n${settings}`,
-    files: { 'store.key': random(48) },
+    port, privatePort: rest[0], ...(mail && { register: mailing.register }),
+    sps: [{ id: sp.id, secret: sp.secret, redirectUris: [sp.redirectUri], postLogoutUris: [sp.postLogoutUri], extra: mailing.extra + extra }],
+    connectors: { sandbox: SANDBOX + mailing.personas, real: oidcConnector(`http://localhost:${providerPort}`, 'userinfo_signed_response_alg = "ES256"') },
+    settings: `sandbox = true\n${settings}\n${mailing.settings}`,
+    files: { 'store.key': random(48), ...mailing.files },
   });
   // Each hub has its own copy of the configuration, because it also writes files of its own.
   const folders = Array.from({ length: hubCount }, (_, index) => `${config.folder}-hub-${index + 1}`);

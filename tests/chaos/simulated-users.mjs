@@ -1,11 +1,14 @@
 // Simulated users: each signs in again and again and checks that a login ends with the user's name at the service provider. Some
-// logins continue with single sign-on, a revocation, a logout, or a code that is sent twice.
+// logins need a code by mail, which may be entered wrong, twice, or in another login. Some continue with single sign-on, a revocation, a logout, or a code that is sent twice.
 // The users run in a worker, so that they don't delay the faults of chaos.mjs.
 import { parentPort, workerData } from 'node:worker_threads';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Browser, parseForms, random } from '../peers/harness.mjs';
+import { citizen, mailAddress } from './cluster.mjs';
+import { startMailboxes } from './mailbox.mjs';
 
-const { base, providerBase, sp, users, rate, real, seed, receivesLogoutTokens } = workerData;
+const { base, providerBase, sp, users, rate, real, seed, receivesLogoutTokens, mail, mailPort, citizens } = workerData;
+const mailboxes = mailPort && await startMailboxes(mailPort);
 const issuer = `${base}/api/v2`;
 const counts = {};
 const count = (name, by = 1) => { counts[name] = (counts[name] ?? 0) + by; };
@@ -41,6 +44,9 @@ async function retry(kind, attempt) {
 
 /** A browser that reloads. It follows redirects one by one and repeats only the request that failed. */
 class RetryingBrowser extends Browser {
+  /** Whom the sandbox signs in. */
+  person = 'angela';
+
   step(url, request) {
     return retry(new URL(url).pathname.replace(/[\w-]{20,}/g, '…'), () => super.step(url, request));
   }
@@ -61,6 +67,75 @@ const authorizeUrl = (more = {}) => `${issuer}/authorize?${new URLSearchParams({
   state: random(32), nonce: random(32), ...more,
 })}`;
 
+/** The codes by mail that each person has read. */
+const readCodes = new Map();
+const isCodeForm = (form) => form.action.endsWith('/mail') && form.buttons.some((button) => button.value === 'code');
+const isCodePage = (page) => parseForms(page.html, page.url).some(isCodeForm);
+const isConsentForm = (form) => form.action.endsWith('/consent');
+
+/** Reads the person's mailbox. Without a mail, because a hub was killed before it queued one, the user has another one sent. */
+async function readMailCode(browser, page) {
+  const address = mailAddress(browser.person);
+  const used = readCodes.get(address) ?? new Set();
+  readCodes.set(address, used);
+  for (let attempts = 0; attempts < 3; attempts += 1) {
+    const code = await mailboxes.nextCode(address, used, 62);
+    if (code) {
+      used.add(code);
+      return { code, page };
+    }
+    page = await browser.open(page.url);
+    page = await browser.submit(page, { pick: (form) => form.buttons.some((button) => button.value === 'resend'), values: { answer: 'resend' } });
+    count('mails sent again');
+  }
+  throw new LoginLostError('no mail with a code');
+}
+
+/** Enters a code on its page. `times`: how often at the same time. Returns the pages that follow. */
+const enterMailCode = (browser, page, code, times = 1) => Promise.all(Array.from({ length: times }, () => (
+  browser.submit(page, { pick: isCodeForm, values: { answer: 'code', code }, stopAt: sp.redirectUri }))));
+
+/** Answers the page that asks for a code by mail. Some enter a wrong one first, some the right one twice at the same time. */
+async function answerMailPage(browser, page) {
+  if (randomFraction() < 0.2) {
+    // It is the right one in one of a million logins.
+    [page] = await enterMailCode(browser, page, '123456');
+    if (!isCodePage(page)) throw new LoginLostError(`after a wrong code by mail: ${page.status}`);
+  }
+  const isTwice = randomFraction() < 0.2;
+  // A mail that a hub sent twice may be of the login before: its code is wrong.
+  for (let tries = 0; tries < 3; tries += 1) {
+    const read = await readMailCode(browser, page);
+    const enteredAt = Date.now();
+    const pages = await enterMailCode(browser, read.page, read.code, isTwice ? 2 : 1);
+    if (pages.some(isCodePage)) [page] = pages;
+    else {
+      browser.mailCode = read.code;
+      return isTwice ? consentTwice(browser, pages, enteredAt) : pages[0];
+    }
+  }
+  throw new LoginLostError('three codes by mail were refused');
+}
+
+/** Consents on both pages to which one code led. Both give the same authorization code. Returns the page that one leads to. */
+async function consentTwice(browser, pages, from) {
+  count('mail codes entered again');
+  const consent = { pick: isConsentForm, values: { answer: 'yes' }, stopAt: sp.redirectUri };
+  const canConsent = (page) => parseForms(page.html, page.url).some(isConsentForm);
+  const answered = await Promise.all(pages.map((page) => (canConsent(page) ? browser.submit(page, consent) : page)));
+  const codes = new Set(answered.filter(({ stopped }) => stopped).map(({ url }) => new URL(url).searchParams.get('code')).filter(Boolean));
+  if (codes.size > 1) send({ kind: 'violation', what: 'mail code counted twice', why: 'two authorization codes', from, at: Date.now() });
+  return answered.find(({ stopped }) => stopped) ?? answered[0];
+}
+
+/** Enters the code of a finished login in the next login of the same person. */
+async function replayMailCode(browser) {
+  const next = new RetryingBrowser();
+  Object.assign(next, { person: browser.person, replayedCode: browser.mailCode });
+  const response = await authorize(next, { acr_values: 'eidas1-mail' }, 'sandbox');
+  if (!response.get('code')) throw new LoginLostError(`after a replayed code by mail: ${response.get('error')}`);
+}
+
 /** Opens an authorization URL and answers all pages. Returns the query of the redirect to the service provider. */
 async function signIn(browser, url, provider = 'sandbox') {
   let page = await browser.open(url, { stopAt: sp.redirectUri });
@@ -69,10 +144,22 @@ async function signIn(browser, url, provider = 'sandbox') {
     const current = page.url;
     const hasForm = (ending) => parseForms(page.html, current).some((form) => form.action.endsWith(ending));
     const options = { stopAt: sp.redirectUri };
+    if (isCodePage(page) && browser.replayedCode) {
+      const from = Date.now();
+      [page] = await enterMailCode(browser, page, browser.replayedCode);
+      if (!isCodePage(page)) send({ kind: 'violation', what: 'mail code counted twice', why: 'in another login', from, at: Date.now() });
+      count('mail codes entered again');
+      browser.replayedCode = undefined;
+      continue;
+    }
+    if (isCodePage(page)) {
+      page = await answerMailPage(browser, page);
+      continue;
+    }
     if (hasForm('/provider')) page = await browser.submit(page, { ...options, pick: (form) => form.action.endsWith('/provider'), values: { provider } });
     else if (hasForm('/consent')) page = await browser.submit(page, { ...options, pick: (form) => form.action.endsWith('/consent'), values: { answer: 'yes' } });
     else if (current.startsWith(providerBase)) page = await browser.submit(page, { ...options, values: { login: 'angela', password: 'any' } });
-    else if (current.includes('/sandbox/')) page = await browser.submit(page, { ...options, values: { person: 'angela' } });
+    else if (current.includes('/sandbox/')) page = await browser.submit(page, { ...options, values: { person: browser.person } });
     else if (parseForms(page.html, current).some((form) => form.method === 'GET' && /\/interaction\//.test(form.action))) page = await browser.submit(page, options);
     else throw new LoginLostError(`a page without a known form: ${page.html.match(/<h1>(.*?)<\/h1>/)?.[1]} ${page.html.match(/Y\d{6}/)?.[0] ?? ''}`);
   }
@@ -129,16 +216,25 @@ async function logOut(browser, tokens, provider) {
 }
 
 /** One login and what follows it. `number` selects the continuation. */
-async function runScenario(number) {
+async function runScenario(user, number) {
   const browser = new RetryingBrowser();
   const provider = randomFraction() < real ? 'real' : 'sandbox';
-  const response = await authorize(browser, {}, provider);
+  const needsMail = provider === 'sandbox' && randomFraction() < mail;
+  if (needsMail) browser.person = citizen(user, number % citizens);
+  const response = await authorize(browser, needsMail ? { acr_values: 'eidas1-mail' } : {}, provider);
   const code = response.get('code');
   if (!code) throw new LoginLostError(`redirected with ${response.get('error')}`);
   if (provider === 'real') count('logins at the real provider');
   const variant = number % 20;
   if (variant === 7) return redeemTwice(code);
   const tokens = await redeem(browser, code, provider);
+  if (needsMail) {
+    const { acr } = JSON.parse(Buffer.from(tokens.id_token.split('.')[1], 'base64url'));
+    // Tokens of a repeated login, after a lost response, are of one without the level name.
+    if (acr !== 'eidas1-mail' && code === tokens.code) throw new LoginLostError(`the code by mail gave the level ${acr}`);
+    count('codes by mail');
+    if (randomFraction() < 0.3) await replayMailCode(browser);
+  }
   const identity = await userinfo(tokens.access_token);
   if (identity.status !== 200) throw new LoginLostError(`userinfo ${identity.status}`);
   if (variant % 4 === 1) {
@@ -156,13 +252,13 @@ async function runScenario(number) {
 }
 
 let scenarios = 0;
-async function runUser() {
+async function runUser(_, user) {
   while (!stopping) {
     const number = scenarios++;
     const [startedAt, from] = [performance.now(), Date.now()];
     count('started');
     try {
-      await runScenario(number);
+      await runScenario(user, number);
       count('completed');
     } catch (error) {
       if (!(error instanceof LoginLostError)) throw error;
@@ -177,5 +273,6 @@ parentPort.on('message', (message) => {
   if (message === 'counts') send({ kind: 'counts', counts });
 });
 await Promise.all(Array.from({ length: users }, runUser));
+if (mailboxes) Object.assign(counts, { 'mails received': mailboxes.counts.received, 'mails deferred': mailboxes.counts.deferred });
 send({ kind: 'done', counts });
 parentPort.close();
