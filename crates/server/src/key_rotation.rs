@@ -24,10 +24,12 @@ use passerelle_telemetry::CheckFinding;
 
 /// Interval of the steps.
 const STEP_INTERVAL: Duration = Duration::from_secs(30);
-/// Time from a claim to the rotation, in which other hubs object.
-const OBJECTION_PERIOD: Duration = Duration::from_secs(5 * 60);
-/// Time in which the marker of a claim must appear. Network file systems cache folders for a minute.
-const MARKER_DELAY: Duration = Duration::from_secs(2 * 60);
+/// Steps from a claim to the rotation, in which other hubs object: five minutes. Counted, because a
+/// clock that is set forward would end a time early.
+const OBJECTION_STEPS: u32 = 10;
+/// Steps in which the marker of a claim must appear: two minutes. Network file systems cache folders
+/// for a minute.
+const MARKER_STEPS: u32 = 4;
 /// Lifetime of a claim. Longer than a rotation whose calls of a device all time out.
 const CLAIM_LIFETIME: Duration = Duration::from_secs(30 * 60);
 /// Time until a hub tries again. Each try may leave keys in a device that fails in the middle.
@@ -97,12 +99,12 @@ pub(super) struct KeyRotationSchedule {
     /// Whether this hub's clock is known to be wrong: its keys would be due early.
     is_clock_wrong: Box<dyn Fn() -> bool>,
     hub: String,
-    claimed_at: Timestamp,
+    steps_since_claim: u32,
     retry_at: Timestamp,
     /// When the key folder is checked while the keys are not due.
     check_at: Timestamp,
-    /// Marker of another hub's claim, and when it was first seen.
-    seen: Option<(String, Timestamp)>,
+    /// Marker of another hub's claim, and the steps since it was first seen.
+    seen: Option<(String, u32)>,
 }
 
 impl KeyRotationSchedule {
@@ -120,7 +122,7 @@ impl KeyRotationSchedule {
             env: env.clone(),
             is_clock_wrong: Box::new(is_clock_wrong),
             hub: env.entropy().token(),
-            claimed_at: Timestamp::default(),
+            steps_since_claim: 0,
             retry_at: Timestamp::default(),
             check_at: Timestamp::default(),
             seen: None,
@@ -185,11 +187,10 @@ impl KeyRotationSchedule {
             self.object_without_marker(claim, &record, now).await?;
             return Ok(RotationStep::ClaimedElsewhere);
         }
+        self.steps_since_claim += 1;
         let (outcome, version) = match claim.objector {
             Some(objector) => (Err(RotationError::OtherFolder(objector)), record.version),
-            None if now.since(self.claimed_at) < OBJECTION_PERIOD => {
-                return Ok(RotationStep::Claimed);
-            }
+            None if self.steps_since_claim < OBJECTION_STEPS => return Ok(RotationStep::Claimed),
             None => {
                 let until = now + CLAIM_LIFETIME;
                 let value = record.value.to_vec();
@@ -226,7 +227,7 @@ impl KeyRotationSchedule {
             Err(StoreError::Exists) => return Ok(RotationStep::ClaimedElsewhere),
             Err(error) => return Err(error.into()),
         };
-        self.claimed_at = now;
+        self.steps_since_claim = 0;
         let path = self.shared_folder_marker_path();
         let written = run_blocking(move || replace_file(&path, marker.as_bytes())).await?;
         if let Err(cause) = written {
@@ -249,18 +250,18 @@ impl KeyRotationSchedule {
         record: &Record,
         now: Timestamp,
     ) -> Result<(), RotationError> {
-        let since = match &self.seen {
-            Some((marker, since)) if *marker == claim.marker => *since,
-            _ => now,
+        let steps = match &self.seen {
+            Some((marker, steps)) if *marker == claim.marker => steps + 1,
+            _ => 0,
         };
-        self.seen = Some((claim.marker.clone(), since));
+        self.seen = Some((claim.marker.clone(), steps));
         let path = self.shared_folder_marker_path();
         let found = run_blocking(move || fs::read(path)).await?;
         let has_marker = found.is_ok_and(|marker| marker == claim.marker.as_bytes());
         if has_marker {
             self.seen = None;
         }
-        if has_marker || claim.objector.is_some() || now.since(since) < MARKER_DELAY {
+        if has_marker || claim.objector.is_some() || steps < MARKER_STEPS {
             return Ok(());
         }
         let objection = RotationClaim { objector: Some(self.settings.node.clone()), ..claim };

@@ -62,6 +62,21 @@ impl World {
         KeyRotationSchedule::new(settings, shared, &self.store, &env, || false)
     }
 
+    /// Two hubs, the second with a copy of the key folder.
+    fn hubs_with_separate_folders(&self) -> [KeyRotationSchedule; 2] {
+        let (keys, copy) = (self.keys(), self.folder.path().join("copy"));
+        for folder in ["", "assertion", "encryption"] {
+            fs::create_dir_all(copy.join(folder)).unwrap();
+            for entry in fs::read_dir(keys.join(folder)).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_file() {
+                    fs::copy(&path, copy.join(folder).join(path.file_name().unwrap())).unwrap();
+                }
+            }
+        }
+        [(1, &keys), (2, &copy)].map(|(seed, keys)| self.hub(seed, keys, HubKeyDevices::default()))
+    }
+
     /// Lets each hub make its steps for so long, and returns those that were not idle.
     async fn run(
         &self,
@@ -114,7 +129,7 @@ async fn a_hub_rotates_when_its_keys_are_due_and_the_claim_met_no_objection() {
     world.clock.advance(PERIOD - second);
     assert_eq!(hub.step().await, Idle);
     world.clock.advance(second);
-    let steps = world.run(&mut [&mut hub], OBJECTION_PERIOD).await;
+    let steps = world.run(&mut [&mut hub], STEP_INTERVAL * OBJECTION_STEPS).await;
     assert_eq!((steps, hub.rows().len()), (vec![(0, Claimed)], 6));
     let before: BTreeSet<String> = hub.rows().into_iter().map(|row| row.kid).collect();
     assert_eq!(hub.step().await, Rotated);
@@ -153,18 +168,7 @@ async fn of_two_hubs_with_one_store_and_one_folder_one_rotates_once() {
 #[actix_web::test]
 async fn hubs_with_separate_key_folders_object_and_none_rotates() {
     let world = World::new();
-    let (keys, copy) = (world.keys(), world.folder.path().join("copy"));
-    for folder in ["", "assertion", "encryption"] {
-        fs::create_dir_all(copy.join(folder)).unwrap();
-        for entry in fs::read_dir(keys.join(folder)).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_file() {
-                fs::copy(&path, copy.join(folder).join(path.file_name().unwrap())).unwrap();
-            }
-        }
-    }
-    let mut one = world.hub(1, &keys, HubKeyDevices::default());
-    let mut two = world.hub(2, &copy, HubKeyDevices::default());
+    let [mut one, mut two] = world.hubs_with_separate_folders();
     world.clock.advance(PERIOD);
     let steps = world.run(&mut [&mut one, &mut two], RETRY_INTERVAL + HOUR).await;
     assert!(steps.iter().all(|(_, step)| *step != Rotated), "{steps:?}");
@@ -172,6 +176,20 @@ async fn hubs_with_separate_key_folders_object_and_none_rotates() {
     for hub in [&one, &two] {
         assert!(hub.finding().unwrap().contains("another key folder"), "{:?}", hub.finding());
     }
+}
+
+/// Fault: the clock of all hubs is set forward while the claim waits for objections.
+#[actix_web::test]
+async fn a_clock_that_is_set_forward_does_not_shorten_the_time_to_object() {
+    let world = World::new();
+    let [mut one, mut two] = world.hubs_with_separate_folders();
+    world.clock.advance(PERIOD);
+    assert_eq!((one.step().await, two.step().await), (Claimed, ClaimedElsewhere));
+    world.clock.advance(CLAIM_LIFETIME / 2);
+    assert_eq!((one.step().await, two.step().await), (Claimed, ClaimedElsewhere));
+    let steps = world.run(&mut [&mut one, &mut two], HOUR).await;
+    assert!(steps.iter().all(|(_, step)| *step != Rotated), "{steps:?}");
+    assert!(one.finding().unwrap().contains("another key folder"), "{:?}", one.finding());
 }
 
 /// Fault: the hub that has claimed the rotation ends.
@@ -199,8 +217,8 @@ async fn a_hub_whose_claim_has_expired_does_not_end_that_of_another_hub() {
     let mut slow = world.hub(1, &world.keys(), HubKeyDevices::default());
     let (clock, store) = (Arc::clone(&world.clock), Arc::clone(&world.store));
     world.clock.advance(PERIOD);
-    assert_eq!(slow.step().await, Claimed);
-    world.clock.advance(OBJECTION_PERIOD);
+    let steps = world.run(&mut [&mut slow], STEP_INTERVAL * OBJECTION_STEPS).await;
+    assert_eq!(steps, [(0, Claimed)]);
     slow.is_clock_wrong = Box::new(move || {
         clock.advance(CLAIM_LIFETIME);
         let claim = NewRecord::new(b"of another hub".to_vec(), clock.now() + CLAIM_LIFETIME);
