@@ -66,12 +66,15 @@ impl AdminApi {
         by: &AdminRequester,
         id: &ConnectorId,
     ) -> Result<OperatorProbeOutcome, AdminError> {
-        let error = self.console.connectors.probe(id).await?;
-        tracing::warn!(operator = by.operator.name, connector = %id, "operator probes an identity provider");
-        self.console
-            .core
-            .audit
-            .record(|| Event::new(EventKind::ProbeRequested).idp(id).operator(&by.operator.name));
+        let (console, operator) = (&self.console, &by.operator.name);
+        let record = || {
+            tracing::warn!(operator, connector = %id, "operator probes an identity provider");
+            console
+                .core
+                .audit
+                .record(|| Event::new(EventKind::ProbeRequested).idp(id).operator(operator));
+        };
+        let error = console.connectors.probe(id, record).await?;
         let entry = error.map(ErrorCode::entry);
         Ok(OperatorProbeOutcome {
             connector: id.clone(),

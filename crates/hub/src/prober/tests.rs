@@ -6,6 +6,7 @@ mod lease;
 mod network_outage;
 mod token_endpoint;
 
+use std::cell::Cell;
 use std::sync::atomic::AtomicU8;
 
 use crate::blocks::Blocks;
@@ -384,15 +385,22 @@ async fn an_operator_who_asks_for_a_probe_learns_its_outcome_and_it_counts() {
     hub.idps[0].set(Mode::Refuses);
     hub.until(0, CircuitState::Open, 90).await;
     pass(&hub.clock, 5).await;
-    assert_eq!(hub.connectors.probe(&id(0)).await, Ok(Some(ErrorCode::IdpUnreachable)));
+    let (before, recorded_after) = (hub.idps[0].probes(), Cell::new(None));
+    let record = || recorded_after.set(Some(hub.idps[0].probes()));
+    assert_eq!(hub.connectors.probe(&id(0), record).await, Ok(Some(ErrorCode::IdpUnreachable)));
+    assert_eq!(recorded_after.get(), Some(before), "recorded before the probe");
     hub.idps[0].set(Mode::Works);
-    assert_eq!(hub.connectors.probe(&id(0)).await, Ok(None));
+    assert_eq!(hub.connectors.probe(&id(0), || ()).await, Ok(None));
     assert_eq!(hub.circuit(0), CircuitState::Closed);
     let before = hub.idps[0].probes();
     pass(&hub.clock, 2).await;
     assert_eq!(hub.idps[0].probes(), before, "one request is one probe");
-    assert_eq!(hub.connectors.probe(&id(2)).await, Err(NotProbedError::ProbesOff));
-    assert_eq!(hub.connectors.probe(&id(7)).await, Err(NotProbedError::UnknownConnector));
+    let unrecorded = || panic!("recorded and not probed");
+    assert_eq!(hub.connectors.probe(&id(2), unrecorded).await, Err(NotProbedError::ProbesOff));
+    assert_eq!(
+        hub.connectors.probe(&id(7), unrecorded).await,
+        Err(NotProbedError::UnknownConnector)
+    );
 }
 
 #[actix::test]
@@ -417,10 +425,10 @@ async fn an_operator_who_asks_for_probes_does_not_lock_the_hubs_own_account_in_a
     let hub = ProberHub::alone(2);
     pass(&hub.clock, 70).await;
     hub.idps[0].set(Mode::RefusesAccount);
-    let refused = hub.connectors.probe(&id(0)).await;
+    let refused = hub.connectors.probe(&id(0), || ()).await;
     assert_eq!(refused, Ok(Some(ErrorCode::LdapAccount)));
     let (before, until) = (hub.idps[0].probes(), hub.clock.now() + Duration::from_secs(300));
-    assert_eq!(hub.connectors.probe(&id(0)).await, Err(NotProbedError::Paused { until }));
+    assert_eq!(hub.connectors.probe(&id(0), || ()).await, Err(NotProbedError::Paused { until }));
     pass(&hub.clock, 200).await;
     assert_eq!(hub.idps[0].probes(), before, "neither at once nor by the schedule");
     // The operator has corrected the password.
@@ -428,7 +436,7 @@ async fn an_operator_who_asks_for_probes_does_not_lock_the_hubs_own_account_in_a
     hub.connectors.probe_now_if_failing(&id(0));
     pass(&hub.clock, 2).await;
     assert_eq!(hub.idps[0].probes(), before + 1);
-    assert_eq!(hub.connectors.probe(&id(0)).await, Ok(None));
+    assert_eq!(hub.connectors.probe(&id(0), || ()).await, Ok(None));
 }
 
 #[actix::test]

@@ -31,11 +31,16 @@ pub enum NotProbedError {
 impl Connectors {
     /// Probes an identity provider, records the outcome, and returns why it failed; `None` if it
     /// works. If it works and another hub of the same store probes, that hub probes again within
-    /// seconds: its outcome counts for all.
+    /// seconds: its outcome counts for all. `record` is called before the probe, so that a probe
+    /// whose hub or whose request ends is recorded too.
     ///
     /// # Errors
-    /// [`NotProbedError`].
-    pub async fn probe(&self, id: &ConnectorId) -> Result<Option<ErrorCode>, NotProbedError> {
+    /// [`NotProbedError`]; then `record` is not called.
+    pub async fn probe(
+        &self,
+        id: &ConnectorId,
+        record: impl FnOnce(),
+    ) -> Result<Option<ErrorCode>, NotProbedError> {
         let federation = self.federation.load();
         let metadata = federation.connector(id).ok_or(NotProbedError::UnknownConnector)?;
         if !metadata.enabled {
@@ -50,6 +55,7 @@ impl Connectors {
         if let Some(until) = health.documents.paused_until(self.blocks.now()) {
             return Err(NotProbedError::Paused { until });
         }
+        record();
         let error = handle.probe().await.err();
         if error.is_none() && self.is_probed_elsewhere.load(Ordering::Relaxed) {
             handle.post_health_update(Health::request_probe);

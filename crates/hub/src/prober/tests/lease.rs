@@ -90,7 +90,7 @@ async fn a_probe_that_an_operator_asks_for_at_any_hub_counts_for_all() {
     assert!(hubs.iter().all(|hub| hub.circuit(0) == CircuitState::Open));
     let follower = hubs.iter().find(|hub| probes(hub) == 0).unwrap();
     hubs.iter().for_each(|hub| hub.idps[0].set(Mode::Works));
-    assert_eq!(follower.connectors.probe(&id(0)).await, Ok(None));
+    assert_eq!(follower.connectors.probe(&id(0), || ()).await, Ok(None));
     pass(&clock, 8).await;
     assert!(hubs.iter().all(|hub| hub.circuit(0) == CircuitState::Closed));
 }
@@ -114,7 +114,10 @@ async fn no_other_hub_repeats_a_failed_probe_of_an_operator() {
     hubs.iter().for_each(|hub| hub.idps[0].set(Mode::RefusesAccount));
     let before = prober.idps[0].probes();
     for follower in &followers {
-        assert_eq!(follower.connectors.probe(&id(0)).await, Ok(Some(ErrorCode::LdapAccount)));
+        assert_eq!(
+            follower.connectors.probe(&id(0), || ()).await,
+            Ok(Some(ErrorCode::LdapAccount))
+        );
     }
     pass(&clock, 8).await;
     assert_eq!(prober.idps[0].probes(), before);
@@ -123,7 +126,7 @@ async fn no_other_hub_repeats_a_failed_probe_of_an_operator() {
     assert_eq!(prober.idps[0].probes(), before + 1);
     pass(&clock, 240).await;
     for hub in &hubs {
-        let paused = hub.connectors.probe(&id(0)).await;
+        let paused = hub.connectors.probe(&id(0), || ()).await;
         assert!(matches!(paused, Err(NotProbedError::Paused { .. })), "{paused:?}");
     }
 }
@@ -152,7 +155,7 @@ async fn the_prober_probes_once_for_operators_of_several_hubs() {
     pass(&clock, 12).await;
     let before = prober.idps[0].probes();
     for follower in followers {
-        assert_eq!(follower.connectors.probe(&id(0)).await, Ok(None));
+        assert_eq!(follower.connectors.probe(&id(0), || ()).await, Ok(None));
         pass(&clock, 4).await;
     }
     pass(&clock, 4).await;
