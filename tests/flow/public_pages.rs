@@ -52,6 +52,25 @@ async fn without_the_table_there_is_no_page_and_no_link_to_one() {
 }
 
 #[actix_web::test]
+async fn the_links_to_the_pages_have_the_operators_texts_also_in_an_added_language() {
+    let hub = TestHub::with(STATUS).await;
+    for (file, text) in
+        [("en/site.ftl", "How the service works today"), ("br.ftl", "Stad ar servij")]
+    {
+        let path = hub.folder().join("locales").join(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let name = if file == "br.ftl" { "language-name = Brezhoneg\n" } else { "" };
+        fs::write(path, format!("{name}public-status-title = {text}\n")).unwrap();
+    }
+    hub.reload_files().await;
+    for (language, text) in [("en", "How the service works today"), ("br", "Stad ar servij")] {
+        let home = TestRequest::get().uri("/").insert_header(("accept-language", language));
+        let page = hub.send(home).await;
+        assert!(page.body.contains(&format!("<a href=\"/status\">{text}</a>")), "{}", page.body);
+    }
+}
+
+#[actix_web::test]
 async fn the_status_shows_blocks_in_force_and_planned_and_notices_as_page_json_and_feed() {
     let hub = TestHub::with(STATUS).await;
     let in_hours = |hours: u64| format_rfc3339(hub.now() + Duration::from_secs(3600 * hours));

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use passerelle_extension::{Extension, ExtensionContext, StartedExtension};
-use passerelle_localization::{Languages, MessageTexts};
+use passerelle_localization::MessageTexts;
 use passerelle_settings::ConfiguredTable;
 use passerelle_web::endpoint::Endpoint;
 use passerelle_web::hub::Hub;
@@ -63,12 +63,9 @@ fn has_status(hub: &Hub) -> bool {
 /// Returns the links that lead to the pages which the table turns on.
 fn footer_links(table: &ConfiguredTable) -> Vec<FooterLink> {
     let Some(config) = table.settings::<PublicPagesConfig>() else { return Vec::new() };
-    let languages = Languages::built_in();
-    let link = |key: &str, path: &str, purpose| FooterLink {
-        label: languages
-            .locales()
-            .map(|locale| (locale.tag().to_owned(), locale.text(key)))
-            .collect::<BTreeMap<_, _>>(),
+    let link = |message: &'static str, path: &str, purpose| FooterLink {
+        label: BTreeMap::new(),
+        message: Some(message),
         url: path.to_owned(),
         purpose,
     };

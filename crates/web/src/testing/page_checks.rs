@@ -16,6 +16,7 @@ pub fn sample_theme() -> PageTheme {
         label: [("fr", french), ("en", english)]
             .map(|(language, text)| (language.to_owned(), text.to_owned()))
             .into(),
+        message: None,
         url: format!("https://hub.example/{page}"),
         purpose: None,
     };

@@ -75,6 +75,10 @@ pub struct PageLink {
 pub struct FooterLink {
     /// Display text, by language (`fr`, `en`).
     pub label: BTreeMap<String, String>,
+    /// Key of the message that is the text instead, of a link to a page of the hub: operators may
+    /// replace messages while the hub runs.
+    #[serde(skip)]
+    pub message: Option<&'static str>,
     /// Absolute https URL.
     pub url: String,
     /// What the link leads to. `passerelle check` warns if a public hub has no link to its privacy
