@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::build_error::BuildError;
 use passerelle_config::LoadedConfig;
+use passerelle_config::model::LimitsConfig;
 use passerelle_grants::UsedJtis;
 use passerelle_hub::blocks::Blocks;
 use passerelle_protocol::env::{Env, Timestamp};
@@ -126,10 +127,18 @@ fn store_context(loaded: &LoadedConfig, env: &Env, metrics: &Arc<Metrics>) -> St
 
 /// Returns the kinds of records that a hub stores, and the capacity of each.
 pub(super) fn capacities(loaded: &LoadedConfig) -> Capacities {
-    let limits = &loaded.settings.limits;
+    let capacities = hub_capacities(&loaded.settings.limits);
+    loaded.extensions.iter().fold(capacities, |capacities, extension| {
+        let table = loaded.extension_table(extension);
+        let kinds = extension.record_kinds.iter();
+        kinds.fold(capacities, |all, (kind, capacity)| all.with_usage(kind, capacity(table)))
+    })
+}
+
+fn hub_capacities(limits: &LimitsConfig) -> Capacities {
     let login_usage = Usage { records: limits.logins, bytes: limits.login_bytes() };
     let upstream_sessions = limits.sessions.saturating_mul(UPSTREAM_RECORDS_PER_SESSION);
-    let capacities = Capacities::default()
+    Capacities::default()
         .with_usage(RecordKind::LOGIN, login_usage)
         .with_records(RecordKind::SESSION, limits.sessions)
         .with_records(RecordKind::CODE, limits.grants)
@@ -145,10 +154,28 @@ pub(super) fn capacities(loaded: &LoadedConfig) -> Capacities {
         .with_records(RecordKind::PROBES, MAX_PROBE_RECORDS)
         .with_records(RecordKind::REFRESH_GRANT, limits.refresh_grants)
         .with_records(RecordKind::LOGOUT_NOTICE, MAX_LOGOUT_NOTICE_RECORDS)
-        .with_records(RecordKind::UPSTREAM_SESSION, upstream_sessions);
-    loaded.extensions.iter().fold(capacities, |capacities, extension| {
-        let table = loaded.extension_table(extension);
-        let kinds = extension.record_kinds.iter();
-        kinds.fold(capacities, |all, (kind, capacity)| all.with_usage(kind, capacity(table)))
-    })
+        .with_records(RecordKind::UPSTREAM_SESSION, upstream_sessions)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the memory store needs for a record beside its value (docs/limits.md).
+    const BYTES_BESIDE_VALUE: usize = 300;
+    /// The program with 500 connectors and 5,000 service providers (docs/performance.md), and the
+    /// requests to wallets.
+    const OTHER_BYTES: usize = 300 << 20;
+
+    #[test]
+    fn the_systemd_unit_allows_the_memory_of_all_records_with_default_limits() {
+        let unit = include_str!("../../../deploy/systemd/passerelle.service");
+        let limit = unit.lines().find_map(|line| line.strip_prefix("MemoryMax=")).unwrap();
+        let limit: usize = limit.strip_suffix('G').unwrap().parse().unwrap();
+        let capacities = hub_capacities(&LimitsConfig::default());
+        let pools = capacities.pools();
+        let records: usize =
+            pools.map(|(_, usage, _)| usage.bytes + usage.records * BYTES_BESIDE_VALUE).sum();
+        assert!(limit << 30 >= records + OTHER_BYTES, "the records need {records} bytes");
+    }
 }
