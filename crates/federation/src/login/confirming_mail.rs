@@ -282,11 +282,11 @@ fn code_digest(key: &HmacKey, login: &InteractionHash, sent_at: Timestamp, code:
     digest::base64url(&key.tag(message.as_bytes()))
 }
 
-/// Returns the first letters of both parts of the address: `a…@e…`, whatever their lengths.
+/// Returns the first letters of both parts of the address: `a***@e***`, whatever their lengths.
 fn mask_address(address: &str) -> String {
     let (local, domain) = address.rsplit_once('@').unwrap_or((address, ""));
     let first = |part: &str| part.chars().next().map(String::from).unwrap_or_default();
-    format!("{}…@{}…", first(local), first(domain))
+    format!("{}***@{}***", first(local), first(domain))
 }
 
 #[cfg(test)]
@@ -311,10 +311,10 @@ mod tests {
     #[test]
     fn the_page_shows_two_letters_of_an_address_whatever_its_length() {
         for (address, masked) in [
-            ("angela@example.org", "a…@e…"),
-            ("a@b", "a…@b…"),
-            ("\"x@y\"@example.org", "\"…@e…"),
-            ("élise@exemple.fr", "é…@e…"),
+            ("angela@example.org", "a***@e***"),
+            ("a@b", "a***@b***"),
+            ("\"x@y\"@example.org", "\"***@e***"),
+            ("élise@exemple.fr", "é***@e***"),
         ] {
             assert_eq!(mask_address(address), masked);
         }

@@ -351,7 +351,7 @@ pub(crate) fn all_pages(chrome: &PageChrome<'_>) -> Vec<(String, String)> {
         ("mail-code-expired", 5, true, 0),
     ] {
         let mail = MailPage {
-            masked_address: "a…@e…".into(),
+            masked_address: "a***@e***".into(),
             tries_left,
             is_wrong: tries_left < 5,
             is_expired,
