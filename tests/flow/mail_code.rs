@@ -185,6 +185,28 @@ async fn a_user_without_an_address_or_mailbox_has_a_way_on() {
 }
 
 #[actix_web::test]
+async fn an_address_that_mail_servers_refuse_is_not_stored_and_has_a_way_on() {
+    let edit = |folder: &Path| {
+        edit(folder);
+        let persons = folder.join("persons.toml");
+        let text = fs::read_to_string(&persons).unwrap();
+        fs::write(persons, text.replace("angela@example.org", "angèle@example.org")).unwrap();
+    };
+    let hub = TestHub::with_kinds_edited(WITH_MAIL, &settings("unusable"), edit).await.unwrap();
+    let browser = hub.browser();
+    let page = sign_in(&browser, &asking_amr("bakery"), "angela", &["pwd"]).await;
+    let page = page.assert_error(403, "Y420406");
+    assert!(page.forms().iter().any(|form| form.action.ends_with("/not-me")));
+    assert_eq!(page.cancel().await.received().error_at("bakery"), "access_denied");
+    // A level name asks only where a code can be sent.
+    let browser = hub.browser();
+    let request = Authorize::by("clinic").with("acr_values", "eidas1-mail eidas1");
+    let page = sign_in(&browser, &request, "angela", &["pwd"]).await;
+    assert!(page.is_consent(), "{}", page.url);
+    assert!(FakeMailCodes::named("unusable").addresses().is_empty());
+}
+
+#[actix_web::test]
 async fn a_rule_without_mail_is_refused_by_the_check() {
     let name = "[level_names.\"eidas1-mail\"]\nlevel = \"eidas1\"\nmail = true\n";
     let refused = TestHub::with_kinds_edited(WITH_MAIL, name, |folder| {

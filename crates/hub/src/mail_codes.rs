@@ -37,6 +37,9 @@ pub enum MailCodeError {
     /// The person or the address got too many mails, or the person entered too many wrong codes.
     #[error("the person gets no more codes for now")]
     Limited,
+    /// Mail servers don't transport the address, for example because it is not ASCII (RFC 6531).
+    #[error("no mail can be sent to the address")]
+    AddressUnusable,
     /// The store does not answer or is full, or the queue is full.
     #[error("codes can't be sent or addresses can't be read now")]
     Unavailable,
@@ -45,6 +48,12 @@ pub enum MailCodeError {
 /// Sends one-time codes, and remembers confirmed addresses.
 #[async_trait]
 pub trait MailCodes: Send + Sync {
+    /// Checks that mail can be sent to the address.
+    ///
+    /// # Errors
+    /// `AddressUnusable`.
+    fn check_address(&self, address: &Secret<String>) -> Result<(), MailCodeError>;
+
     /// Returns the address to which this person's codes go, if one is stored.
     ///
     /// # Errors
@@ -70,7 +79,7 @@ pub trait MailCodes: Send + Sync {
     ///
     /// # Errors
     /// `Limited`, also if the person has entered too many wrong codes
-    /// ([`Self::record_wrong_code`]); `Unavailable`.
+    /// ([`Self::record_wrong_code`]); `AddressUnusable`; `Unavailable`.
     async fn send_code(&self, code: MailCode) -> Result<(), MailCodeError>;
 
     /// Counts a wrong code of this person, for all hubs, for a day. After

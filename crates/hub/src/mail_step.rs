@@ -30,11 +30,12 @@ pub(super) fn is_required(
 }
 
 /// Returns the code that the user must still enter; `None` if no rule asks for one, or the user has
-/// proven enough. A level name asks only if an address is known. `register_address` is the
-/// register's.
+/// proven enough. A level name asks only if an address is known that mail can be sent to.
+/// `register_address` is the register's.
 ///
 /// # Errors
-/// `MailAddressMissing` if a required code can't be sent; `MailUnavailable`.
+/// `MailAddressMissing` or `MailAddressUnusable` if a required code can't be sent;
+/// `MailUnavailable`.
 pub(super) async fn mail_requirement(
     services: &LoginServices,
     login: &Login,
@@ -57,19 +58,26 @@ pub(super) async fn mail_requirement(
     let version = subjects.keys.oldest_version();
     let person = subjects.derive(version, MAIL_SECTOR, account, &user.identity)?;
     let mail_user = MailUser { connector: connector.clone(), person };
-    let address = match register_address {
-        Some(address) => Some(Secret::new(address)),
-        None => known_address(mail_codes.as_ref(), &mail_user, user).await.map_err(error_code)?,
+    let (address, source) = if let Some(address) = register_address {
+        (Some(Secret::new(address)), "register")
+    } else {
+        let known = known_address(mail_codes.as_ref(), &mail_user, user).await;
+        (known.map_err(error_code)?, "identity provider")
     };
-    match address {
-        Some(address) => Ok(Some(Box::new(MailRequirement { person: mail_user.person, address }))),
-        None if is_required => Err(ErrorCode::MailAddressMissing.into()),
-        None => Ok(None),
+    let Some(address) = address else {
+        return if is_required { Err(ErrorCode::MailAddressMissing.into()) } else { Ok(None) };
+    };
+    if let Err(error) = mail_codes.check_address(&address) {
+        let support_id = login.context.support_id.as_str();
+        tracing::warn!(%error, support_id, "the address of the {source} must be corrected there");
+        return if is_required { Err(error_code(error).into()) } else { Ok(None) };
     }
+    Ok(Some(Box::new(MailRequirement { person: mail_user.person, address })))
 }
 
 /// Returns the stored address, or else the one that the identity provider has sent. One that the
-/// identity provider has verified is stored at once: a later one needs this mailbox.
+/// identity provider has verified is stored at once, if mail can be sent to it: a later one needs
+/// this mailbox.
 async fn known_address(
     mail_codes: &dyn MailCodes,
     mail_user: &MailUser,
@@ -80,7 +88,9 @@ async fn known_address(
     }
     let Some(address) = user.identity.email.clone().map(Secret::new) else { return Ok(None) };
     let is_verified = user.identity.standard.get(&Claim::EmailVerified);
-    if is_verified.and_then(serde_json::Value::as_bool) == Some(true) {
+    if is_verified.and_then(serde_json::Value::as_bool) == Some(true)
+        && mail_codes.check_address(&address).is_ok()
+    {
         mail_codes.store_address(mail_user, &address).await?;
     }
     Ok(Some(address))
@@ -89,7 +99,7 @@ async fn known_address(
 /// Sends a code, counts a wrong one, or stores the confirmed address.
 ///
 /// # Errors
-/// `MailLimited` or `MailUnavailable`.
+/// `MailLimited`, `MailAddressUnusable` or `MailUnavailable`.
 pub(super) async fn perform_mail_effect(
     services: &LoginServices,
     login: &Login,
@@ -134,6 +144,7 @@ fn language_and_service(
 const fn error_code(error: MailCodeError) -> ErrorCode {
     match error {
         MailCodeError::Limited => ErrorCode::MailLimited,
+        MailCodeError::AddressUnusable => ErrorCode::MailAddressUnusable,
         MailCodeError::Unavailable => ErrorCode::MailUnavailable,
     }
 }

@@ -293,6 +293,11 @@ impl Mailer {
 
 #[async_trait]
 impl MailCodes for Mailer {
+    fn check_address(&self, address: &Secret<String>) -> Result<(), MailCodeError> {
+        let parsed = parse_address(address.reveal());
+        parsed.map(drop).ok_or(MailCodeError::AddressUnusable)
+    }
+
     async fn stored_address(
         &self,
         user: &MailUser,
@@ -317,11 +322,7 @@ impl MailCodes for Mailer {
 
     async fn send_code(&self, code: MailCode) -> Result<(), MailCodeError> {
         let now = self.env().now();
-        if parse_address(code.address.reveal()).is_none() {
-            tracing::warn!(support_id = %code.support_id, "the mail address can't be used");
-            self.count("rejected");
-            return Err(MailCodeError::Unavailable);
-        }
+        self.check_address(&code.address)?;
         let limit = to_usize(self.config.mails_per_person);
         if !self.update_person(&code.user, |person, now| person.take_mail(limit, now)).await? {
             self.count("limited");

@@ -246,7 +246,7 @@ impl MailConfig {
 /// Parses a mail address: one name and one domain, in ASCII, without quotes, comments or blanks.
 /// No such text can begin another header or another command (header injection).
 pub(crate) fn parse_address(text: &str) -> Option<Address> {
-    let is_plain = |byte: u8| byte.is_ascii_graphic() && !b"\"'`()<>[]{}\\,;:%|".contains(&byte);
+    let is_plain = |byte: u8| byte.is_ascii_graphic() && !b"\"`()<>[]{}\\,;:%|".contains(&byte);
     let is_one = text.len() <= MAX_ADDRESS_BYTES && text.matches('@').count() == 1;
     (is_one && text.bytes().all(is_plain)).then(|| Address::from_str(text).ok()).flatten()
 }

@@ -361,7 +361,7 @@ async fn tls_missing() {
 async fn an_address_that_no_mail_can_have_is_refused_at_once() {
     let (world, server) = (World::new(), FaultyServer::start("250 ok").await);
     let code = world.code("p", "a@example.org\r\nBcc: b@example.org", "111111", "A");
-    assert_eq!(world.hub(&server).send_code(code).await, Err(MailCodeError::Unavailable));
+    assert_eq!(world.hub(&server).send_code(code).await, Err(MailCodeError::AddressUnusable));
 }
 
 #[test]
@@ -387,7 +387,9 @@ fn header_injection() {
     }
     let long = format!("a@{}example.org", "a.".repeat(130));
     assert_eq!(parse_address(&long), None);
-    assert!(parse_address("o.k+tag_x@mail.example.org").is_some());
+    for good in ["o.k+tag_x@mail.example.org", "sinead.o'brien@example.org"] {
+        assert!(parse_address(good).is_some(), "{good}");
+    }
     let mail = write("Bakery\r\nBcc: thief@example.org\r\n\r\nX");
     let text = String::from_utf8(mail.formatted()).unwrap();
     assert!(!text.contains("\nBcc:"), "{text}");

@@ -106,6 +106,10 @@ fn key(user: &MailUser) -> (String, String) {
 
 #[async_trait]
 impl MailCodes for FakeMailCodes {
+    fn check_address(&self, address: &Secret<String>) -> Result<(), MailCodeError> {
+        if address.reveal().is_ascii() { Ok(()) } else { Err(MailCodeError::AddressUnusable) }
+    }
+
     async fn stored_address(
         &self,
         user: &MailUser,

@@ -219,6 +219,7 @@ error-refused = Sie haben die Übermittlung Ihrer Daten abgelehnt.
 error-login-required = Melden Sie sich an, um fortzufahren.
 error-consent-required = Um fortzufahren, ist Ihre Zustimmung nötig.
 error-mail-address = Für diese Anmeldung ist ein Code per E-Mail nötig, aber Ihr Konto enthält keine E-Mail-Adresse.
+error-mail-address-unusable = Für diese Anmeldung ist ein Code per E-Mail nötig, aber an die E-Mail-Adresse Ihres Kontos können wir nichts senden.
 error-mail-unreadable = Für die Anmeldung mit diesem Konto brauchen Sie den Code, den wir per E-Mail senden. Gehört dieses Postfach nicht mehr Ihnen, fordern Sie Hilfe an: Die alte Adresse kann entfernt werden.
 error-mail-code-wrong = Es wurden zu viele falsche Codes eingegeben.
 error-mail-limited = Für dieses Konto wurden zu viele Codes gesendet oder eingegeben. Versuchen Sie es später erneut.

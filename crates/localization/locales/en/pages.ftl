@@ -219,6 +219,7 @@ error-refused = You refused to send your information.
 error-login-required = You need to sign in to continue.
 error-consent-required = Your agreement is needed to continue.
 error-mail-address = This sign-in needs a code by e-mail, and your account has no e-mail address.
+error-mail-address-unusable = This sign-in needs a code by e-mail, and we cannot send mail to the e-mail address of your account.
 error-mail-unreadable = You need the code that we send by e-mail to sign in with this account. If this mailbox is no longer yours, ask for help: the old address can be removed.
 error-mail-code-wrong = Too many wrong codes were entered.
 error-mail-limited = Too many codes were sent or entered for this account. Try again later.

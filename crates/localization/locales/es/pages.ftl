@@ -219,6 +219,7 @@ error-refused = No ha aceptado que se envíen sus datos.
 error-login-required = Debe iniciar sesión para continuar.
 error-consent-required = Se necesita su consentimiento para continuar.
 error-mail-address = Para este inicio de sesión se necesita un código por correo electrónico, y su cuenta no tiene ninguna dirección de correo electrónico.
+error-mail-address-unusable = Para este inicio de sesión se necesita un código por correo electrónico, y no podemos enviar mensajes a la dirección de su cuenta.
 error-mail-unreadable = Para iniciar sesión con esta cuenta necesita el código que le enviamos por correo electrónico. Si este buzón de correo ya no es suyo, pida ayuda: la dirección antigua se puede eliminar.
 error-mail-code-wrong = Se han introducido demasiados códigos incorrectos.
 error-mail-limited = Se han enviado o introducido demasiados códigos para esta cuenta. Vuelva a intentarlo más tarde.

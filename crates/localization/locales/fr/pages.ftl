@@ -222,6 +222,7 @@ error-refused = Vous avez refusé de transmettre vos informations.
 error-login-required = Il faut vous connecter pour continuer.
 error-consent-required = Il faut votre accord pour continuer.
 error-mail-address = Cette connexion demande un code envoyé par courriel, mais votre compte n’a pas d’adresse électronique.
+error-mail-address-unusable = Cette connexion demande un code envoyé par courriel, mais nous ne pouvons pas écrire à l’adresse électronique de votre compte.
 error-mail-unreadable = Pour vous connecter avec ce compte, il faut le code que nous envoyons par courriel. Si cette adresse électronique n’est plus la vôtre, demandez de l’aide : elle peut être supprimée.
 error-mail-code-wrong = Trop de codes incorrects ont été saisis.
 error-mail-limited = Trop de codes ont été envoyés ou saisis pour ce compte. Réessayez plus tard.

@@ -222,6 +222,7 @@ error-refused = Ha rifiutato l’invio dei suoi dati.
 error-login-required = Per continuare è necessario accedere.
 error-consent-required = Per continuare è necessario il suo consenso.
 error-mail-address = Questo accesso richiede un codice via e-mail, ma il suo account non ha un indirizzo e-mail.
+error-mail-address-unusable = Questo accesso richiede un codice via e-mail, ma non possiamo inviare messaggi all’indirizzo e-mail del suo account.
 error-mail-unreadable = Per accedere con questo account serve il codice che inviamo via e-mail. Se questa casella non è più sua, chieda aiuto: il vecchio indirizzo può essere rimosso.
 error-mail-code-wrong = Sono stati inseriti troppi codici errati.
 error-mail-limited = Per questo account sono stati inviati o inseriti troppi codici. Riprovi più tardi.

@@ -219,6 +219,7 @@ error-refused = U hebt geweigerd uw gegevens te versturen.
 error-login-required = U moet inloggen om door te gaan.
 error-consent-required = Uw akkoord is nodig om door te gaan.
 error-mail-address = Om in te loggen is een code per e-mail nodig, maar in uw account staat geen e-mailadres.
+error-mail-address-unusable = Om in te loggen is een code per e-mail nodig, maar we kunnen niets sturen naar het e-mailadres van uw account.
 error-mail-unreadable = Om met dit account in te loggen hebt u de code nodig die wij per e-mail sturen. Is deze mailbox niet meer van u? Vraag dan om hulp: het oude adres kan worden verwijderd.
 error-mail-code-wrong = Er zijn te veel onjuiste codes ingevuld.
 error-mail-limited = Voor dit account zijn te veel codes verstuurd of ingevuld. Probeer het later opnieuw.

@@ -223,6 +223,7 @@ error-refused = Odmówili Państwo przekazania danych.
 error-login-required = Aby kontynuować, trzeba się zalogować.
 error-consent-required = Aby kontynuować, trzeba wyrazić zgodę.
 error-mail-address = To logowanie wymaga kodu wysłanego e-mailem, a w danych konta brakuje adresu e-mail.
+error-mail-address-unusable = To logowanie wymaga kodu wysłanego e-mailem, a na adres e-mail podany w danych konta nie można wysyłać wiadomości.
 error-mail-unreadable = Do zalogowania się za pomocą tego konta potrzebny jest kod, który wysyłamy e-mailem. Jeśli ta skrzynka nie należy już do Państwa, proszę zwrócić się o pomoc: stary adres można usunąć.
 error-mail-code-wrong = Zbyt wiele razy wpisano nieprawidłowy kod.
 error-mail-limited = Dla tego konta wysłano lub wpisano zbyt wiele kodów. Proszę spróbować ponownie później.

@@ -219,6 +219,7 @@ error-refused = Recusou enviar as suas informações.
 error-login-required = Tem de se autenticar para continuar.
 error-consent-required = É necessário o seu acordo para continuar.
 error-mail-address = Esta autenticação exige um código por e-mail, e a sua conta não tem endereço de e-mail.
+error-mail-address-unusable = Esta autenticação exige um código por e-mail, e não é possível enviar mensagens para o endereço da sua conta.
 error-mail-unreadable = Para se autenticar com esta conta, precisa do código que lhe enviamos por e-mail. Se esta caixa de correio já não for sua, peça ajuda: o endereço antigo pode ser removido.
 error-mail-code-wrong = Foram introduzidos demasiados códigos errados.
 error-mail-limited = Foram enviados ou introduzidos demasiados códigos para esta conta. Tente mais tarde.

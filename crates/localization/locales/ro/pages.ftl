@@ -225,6 +225,7 @@ error-refused = Ați refuzat să trimiteți informațiile dumneavoastră.
 error-login-required = Trebuie să vă autentificați pentru a continua.
 error-consent-required = Este nevoie de acordul dumneavoastră pentru a continua.
 error-mail-address = Această autentificare necesită un cod prin e-mail, dar contul dumneavoastră nu are o adresă de e-mail.
+error-mail-address-unusable = Această autentificare necesită un cod prin e-mail, dar nu putem trimite mesaje la adresa de e-mail a contului dumneavoastră.
 error-mail-unreadable = Pentru a vă autentifica cu acest cont, aveți nevoie de codul pe care îl trimitem prin e-mail. Dacă această adresă de e-mail nu mai este a dumneavoastră, cereți ajutor: ea poate fi eliminată.
 error-mail-code-wrong = Au fost introduse prea multe coduri greșite.
 error-mail-limited = Pentru acest cont au fost trimise sau introduse prea multe coduri. Încercați din nou mai târziu.

@@ -398,6 +398,7 @@ catalogue! {
     MailCodeWrong = "Y420403" 403 "access_denied" Warn User User "error-mail-code-wrong" "Five wrong codes were entered.";
     MailLimited = "Y420404" 429 "temporarily_unavailable" Warn User User "error-mail-limited" "Too many codes were sent to this person or address, or entered wrong; they can sign in later.";
     MailUnavailable = "Y420405" 503 "temporarily_unavailable" Error Hub Operator "error-mail-unavailable" "The hub can't send codes by mail now.";
+    MailAddressUnusable = "Y420406" 403 "access_denied" Warn Policy IdentityProvider "error-mail-address-unusable" "The service or the identity provider requires a code by mail, and mail servers don't transport the address that the register or the identity provider has; for example, it is not ASCII.";
 
     // Y47: cross-site request forgery.
     CsrfMissing = "Y470001" 403 "access_denied" Warn User User "error-csrf" "The form was sent without its protection token.";
