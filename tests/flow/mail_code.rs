@@ -269,6 +269,34 @@ async fn attack_enumeration_by_page() {
     assert_eq!(unknown, page_of(&hub.browser()).await);
 }
 
+/// What takes time is counted, because a clock would tell the machine's load.
+#[actix_web::test]
+async fn attack_enumeration_by_timing() {
+    for (name, is_verified, calls) in [
+        ("timing", false, &["stored_address", "send_code"][..]),
+        ("timing-verified", true, &["stored_address", "store_address", "send_code"]),
+    ] {
+        let edit = |folder: &Path| {
+            edit(folder);
+            let path = folder.join("connectors/amandier.toml");
+            let text = fs::read_to_string(&path).unwrap();
+            let mapping = "[mapping]\nemail_verified = { value = true }\n[kind.persona]";
+            let mapping = if is_verified { mapping } else { "[kind.persona]" };
+            fs::write(path, text.replace("[kind.persona]", mapping)).unwrap();
+        };
+        let hub = TestHub::with_kinds_edited(WITH_MAIL, &settings(name), edit).await.unwrap();
+        let mailboxes = FakeMailCodes::named(name);
+        let browser = hub.browser();
+        let page = at_mail_page(&browser).await;
+        assert_eq!(mailboxes.take_calls(), calls, "a new address");
+        enter(&page, &last_code(name)).await;
+        mailboxes.take_calls();
+        let browser = hub.browser();
+        at_mail_page(&browser).await;
+        assert_eq!(mailboxes.take_calls(), calls, "a stored address");
+    }
+}
+
 #[actix_web::test]
 async fn attack_code_relayed_to_another_browser() {
     let hub = hub("relayed").await;

@@ -77,23 +77,22 @@ pub(super) async fn mail_requirement(
 
 /// Returns the stored address, or else the one that the identity provider has sent. One that the
 /// identity provider has verified is stored at once, if mail can be sent to it: a later one needs
-/// this mailbox.
+/// this mailbox. Makes the same calls whether an address is stored or not, so that the time does not
+/// tell it.
 async fn known_address(
     mail_codes: &dyn MailCodes,
     mail_user: &MailUser,
     user: &IdentifiedUser,
 ) -> Result<Option<Secret<String>>, MailCodeError> {
-    if let Some(stored) = mail_codes.stored_address(mail_user).await? {
-        return Ok(Some(stored));
-    }
-    let Some(address) = user.identity.email.clone().map(Secret::new) else { return Ok(None) };
+    let stored = mail_codes.stored_address(mail_user).await?;
+    let Some(address) = user.identity.email.clone().map(Secret::new) else { return Ok(stored) };
     let is_verified = user.identity.standard.get(&Claim::EmailVerified);
     if is_verified.and_then(serde_json::Value::as_bool) == Some(true)
         && mail_codes.check_address(&address).is_ok()
     {
         mail_codes.store_address(mail_user, &address).await?;
     }
-    Ok(Some(address))
+    Ok(Some(stored.unwrap_or(address)))
 }
 
 /// Sends a code, counts a wrong one, or stores the confirmed address.

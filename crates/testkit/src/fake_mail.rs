@@ -49,6 +49,7 @@ struct Mailboxes {
     addresses: BTreeMap<(String, String), Secret<String>>,
     sent: Vec<MailCode>,
     wrong_codes: BTreeMap<(String, String), u32>,
+    calls: Vec<&'static str>,
     is_down: bool,
 }
 
@@ -88,13 +89,23 @@ impl FakeMailCodes {
         })
     }
 
+    /// Returns the names of the calls since the last time.
+    pub fn take_calls(&self) -> Vec<&'static str> {
+        self.with(|mailboxes| std::mem::take(&mut mailboxes.calls))
+    }
+
     /// Makes every call fail.
     pub fn stop(&self) {
         self.with(|mailboxes| mailboxes.is_down = true);
     }
 
-    fn act<T>(&self, act: impl FnOnce(&mut Mailboxes) -> T) -> Result<T, MailCodeError> {
+    fn act<T>(
+        &self,
+        call: &'static str,
+        act: impl FnOnce(&mut Mailboxes) -> T,
+    ) -> Result<T, MailCodeError> {
         self.with(|mailboxes| {
+            mailboxes.calls.push(call);
             if mailboxes.is_down { Err(MailCodeError::Unavailable) } else { Ok(act(mailboxes)) }
         })
     }
@@ -114,7 +125,7 @@ impl MailCodes for FakeMailCodes {
         &self,
         user: &MailUser,
     ) -> Result<Option<Secret<String>>, MailCodeError> {
-        self.act(|mailboxes| mailboxes.addresses.get(&key(user)).cloned())
+        self.act("stored_address", |mailboxes| mailboxes.addresses.get(&key(user)).cloned())
     }
 
     async fn store_address(
@@ -122,13 +133,13 @@ impl MailCodes for FakeMailCodes {
         user: &MailUser,
         address: &Secret<String>,
     ) -> Result<(), MailCodeError> {
-        self.act(|mailboxes| {
+        self.act("store_address", |mailboxes| {
             mailboxes.addresses.entry(key(user)).or_insert_with(|| address.clone());
         })
     }
 
     async fn send_code(&self, code: MailCode) -> Result<(), MailCodeError> {
-        self.act(|mailboxes| {
+        self.act("send_code", |mailboxes| {
             let wrong = mailboxes.wrong_codes.get(&key(&code.user)).copied().unwrap_or_default();
             if wrong >= MAX_WRONG_CODES_PER_DAY {
                 return Err(MailCodeError::Limited);
@@ -139,7 +150,9 @@ impl MailCodes for FakeMailCodes {
     }
 
     async fn record_wrong_code(&self, user: &MailUser) -> Result<(), MailCodeError> {
-        self.act(|mailboxes| *mailboxes.wrong_codes.entry(key(user)).or_default() += 1)
+        self.act("record_wrong_code", |mailboxes| {
+            *mailboxes.wrong_codes.entry(key(user)).or_default() += 1
+        })
     }
 }
 
