@@ -1,0 +1,218 @@
+//! Decrypts `EncryptedAssertion` and `EncryptedID` (W3C XML Encryption 1.1; SAML V2.0 Core §2.3.4).
+
+use openssl::encrypt::Decrypter;
+use openssl::hash::MessageDigest;
+use openssl::pkey::{Id, PKey, Private};
+use openssl::rsa::Padding;
+use openssl::symm::{Cipher, decrypt, decrypt_aead};
+
+use super::document::{Element, Untrusted, Verified, VerifiedXml, XmlText};
+use super::scan::{Limits, XmlError};
+use super::{DSIG, decode_base64};
+
+const XENC: &str = "http://www.w3.org/2001/04/xmlenc#";
+const XENC11: &str = "http://www.w3.org/2009/xmlenc11#";
+const GCM_TAG_BYTES: usize = 16;
+/// Encrypted keys that are tried: a sender may name several recipients.
+const MAX_ENCRYPTED_KEYS: usize = 8;
+
+/// Which ciphers may have encrypted the content.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ContentCiphers {
+    /// AES-GCM.
+    Authenticated,
+    /// AES-CBC too. Only for what a signature covers: the answers to modified ciphertexts reveal
+    /// the plaintext (Jager and Somorovsky, 2011).
+    AuthenticatedAndCbc,
+}
+
+/// Error returned for what can't be decrypted. Nothing in it depends on the plaintext.
+#[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum XmlDecryptionError {
+    #[error("the encrypted element has another form than XML Encryption's")]
+    Structure,
+    #[error("the key was not encrypted by RSA-OAEP")]
+    KeyTransport,
+    #[error("the content was not encrypted by AES-GCM")]
+    ContentEncryption,
+    #[error("it was encrypted to another key, or changed")]
+    Undecryptable,
+    #[error("the decrypted element can't be read: {0}")]
+    Xml(#[from] XmlError),
+}
+
+/// A private key of the hub to which identity providers encrypt.
+#[derive(Clone, derive_more::Debug)]
+#[debug("XmlDecryptionKey")]
+pub struct XmlDecryptionKey(PKey<Private>);
+
+impl XmlDecryptionKey {
+    /// Takes an RSA key of at least 2,048 bits; `None` for any other.
+    pub fn new(key: PKey<Private>) -> Option<Self> {
+        (key.id() == Id::RSA && key.bits() >= 2048).then_some(Self(key))
+    }
+
+    fn decrypt(&self, transport: KeyTransport, encrypted: &[u8]) -> Option<Vec<u8>> {
+        let mut decrypter = Decrypter::new(&self.0).ok()?;
+        decrypter.set_rsa_padding(Padding::PKCS1_OAEP).ok()?;
+        decrypter.set_rsa_oaep_md(transport.digest).ok()?;
+        decrypter.set_rsa_mgf1_md(transport.mask).ok()?;
+        let mut key = vec![0; decrypter.decrypt_len(encrypted).ok()?];
+        let length = decrypter.decrypt(encrypted, &mut key).ok()?;
+        key.truncate(length);
+        Some(key)
+    }
+}
+
+impl Element<'_, Verified> {
+    /// Decrypts what a signature covers as ciphertext, so that the plaintext is verified too.
+    ///
+    /// # Errors
+    /// Any [`XmlDecryptionError`].
+    pub fn decrypt_verified(
+        self,
+        keys: &[XmlDecryptionKey],
+        ciphers: ContentCiphers,
+    ) -> Result<VerifiedXml, XmlDecryptionError> {
+        let plaintext = decrypt_element(self, keys, ciphers)?;
+        Ok(VerifiedXml::from_verified_bytes(&plaintext, *self.limits)?)
+    }
+}
+
+impl Element<'_, Untrusted> {
+    /// Decrypts what anyone may have encrypted to the hub's public key. Only AES-GCM.
+    ///
+    /// # Errors
+    /// Any [`XmlDecryptionError`].
+    pub fn decrypt_untrusted(
+        self,
+        keys: &[XmlDecryptionKey],
+    ) -> Result<XmlText, XmlDecryptionError> {
+        let plaintext = decrypt_element(self, keys, ContentCiphers::Authenticated)?;
+        Ok(XmlText::read(&plaintext, *self.limits)?)
+    }
+}
+
+fn decrypt_element<T>(
+    encrypted: Element<'_, T>,
+    keys: &[XmlDecryptionKey],
+    ciphers: ContentCiphers,
+) -> Result<Vec<u8>, XmlDecryptionError> {
+    use XmlDecryptionError as E;
+    let data = encrypted.child(XENC, "EncryptedData")?.ok_or(E::Structure)?;
+    let cipher = ContentCipher::from_uri(method(data)?.0).ok_or(E::ContentEncryption)?;
+    if !cipher.is_authenticated && ciphers == ContentCiphers::Authenticated {
+        return Err(E::ContentEncryption);
+    }
+    let content = cipher_value(data, *encrypted.limits)?;
+    let key_info = data.child(DSIG, "KeyInfo")?;
+    // Beside the data, or in its `KeyInfo` (SAML V2.0 Core §2.2.4).
+    let inside = key_info.into_iter().flat_map(|info| info.children_named(XENC, "EncryptedKey"));
+    let encrypted_keys: Vec<_> = inside
+        .chain(encrypted.children_named(XENC, "EncryptedKey"))
+        .take(MAX_ENCRYPTED_KEYS)
+        .map(|key| Ok((KeyTransport::read(key)?, cipher_value(key, *encrypted.limits)?)))
+        .collect::<Result<_, E>>()?;
+    let content_keys = encrypted_keys.iter().flat_map(|(transport, encrypted_key)| {
+        keys.iter().filter_map(|key| key.decrypt(*transport, encrypted_key))
+    });
+    content_keys
+        .filter(|key| key.len() == cipher.cipher.key_len())
+        .find_map(|key| cipher.decrypt(&key, &content))
+        .ok_or(E::Undecryptable)
+}
+
+/// How the content's key was encrypted.
+#[derive(Clone, Copy)]
+struct KeyTransport {
+    digest: MessageDigest,
+    mask: MessageDigest,
+}
+
+impl KeyTransport {
+    /// SHA-1 is accepted here: OAEP needs no resistance to collisions, and it is what peers send
+    /// (XML Encryption 1.1 §5.5.2).
+    fn read<T>(encrypted_key: Element<'_, T>) -> Result<Self, XmlDecryptionError> {
+        use XmlDecryptionError::KeyTransport as Refused;
+        let (uri, method) = method(encrypted_key)?;
+        let is_mgf1p = uri.strip_prefix(XENC) == Some("rsa-oaep-mgf1p");
+        if !is_mgf1p && uri.strip_prefix(XENC11) != Some("rsa-oaep") {
+            return Err(Refused);
+        }
+        if method.child(XENC, "OAEPparams")?.is_some() {
+            return Err(Refused);
+        }
+        let digest = method.child(DSIG, "DigestMethod")?;
+        let digest = digest.map_or(Some("sha1"), |digest| fragment(digest)).unwrap_or_default();
+        let mask = method.child(XENC11, "MGF")?;
+        let mask = mask.map_or(Some("mgf1sha1"), |mask| fragment(mask)).unwrap_or_default();
+        if is_mgf1p && mask != "mgf1sha1" {
+            return Err(Refused);
+        }
+        let mask = mask.strip_prefix("mgf1").ok_or(Refused)?;
+        Ok(Self {
+            digest: oaep_digest(digest).ok_or(Refused)?,
+            mask: oaep_digest(mask).ok_or(Refused)?,
+        })
+    }
+}
+
+fn oaep_digest(name: &str) -> Option<MessageDigest> {
+    match name {
+        "sha1" => Some(MessageDigest::sha1()),
+        "sha256" => Some(MessageDigest::sha256()),
+        "sha384" => Some(MessageDigest::sha384()),
+        "sha512" => Some(MessageDigest::sha512()),
+        _ => None,
+    }
+}
+
+/// How the content was encrypted.
+struct ContentCipher {
+    cipher: Cipher,
+    /// AES-GCM, not AES-CBC.
+    is_authenticated: bool,
+}
+
+impl ContentCipher {
+    fn from_uri(uri: &str) -> Option<Self> {
+        let (cipher, is_authenticated) = match uri.strip_prefix(XENC11).or(uri.strip_prefix(XENC))?
+        {
+            "aes128-gcm" => (Cipher::aes_128_gcm(), true),
+            "aes192-gcm" => (Cipher::aes_192_gcm(), true),
+            "aes256-gcm" => (Cipher::aes_256_gcm(), true),
+            "aes128-cbc" => (Cipher::aes_128_cbc(), false),
+            "aes192-cbc" => (Cipher::aes_192_cbc(), false),
+            "aes256-cbc" => (Cipher::aes_256_cbc(), false),
+            _ => return None,
+        };
+        Some(Self { cipher, is_authenticated })
+    }
+
+    fn decrypt(&self, key: &[u8], content: &[u8]) -> Option<Vec<u8>> {
+        let (iv, content) = content.split_at_checked(self.cipher.iv_len()?)?;
+        if !self.is_authenticated {
+            return decrypt(self.cipher, key, Some(iv), content).ok();
+        }
+        let (content, tag) = content.split_at_checked(content.len().checked_sub(GCM_TAG_BYTES)?)?;
+        decrypt_aead(self.cipher, key, Some(iv), &[], content, tag).ok()
+    }
+}
+
+fn method<T>(encrypted: Element<'_, T>) -> Result<(&str, Element<'_, T>), XmlDecryptionError> {
+    let method = encrypted.child(XENC, "EncryptionMethod")?.ok_or(XmlDecryptionError::Structure)?;
+    Ok((method.attribute("Algorithm").ok_or(XmlDecryptionError::Structure)?, method))
+}
+
+fn cipher_value<T>(
+    encrypted: Element<'_, T>,
+    limits: Limits,
+) -> Result<Vec<u8>, XmlDecryptionError> {
+    let data = encrypted.child(XENC, "CipherData")?.ok_or(XmlDecryptionError::Structure)?;
+    let value = data.child(XENC, "CipherValue")?.ok_or(XmlDecryptionError::Structure)?;
+    decode_base64(value.text()?, limits.bytes).ok_or(XmlDecryptionError::Structure)
+}
+
+fn fragment<T>(method: Element<'_, T>) -> Option<&str> {
+    method.attribute("Algorithm")?.rsplit_once('#').map(|(_, name)| name)
+}
