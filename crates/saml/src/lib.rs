@@ -3,9 +3,18 @@
 //!
 //! Responsible for XML signatures and encryption, the checks of a response, metadata and requests.
 //! Does not know HTTP, stores, actors or service providers. Begin with [`xml`], the only module
-//! that reads XML.
+//! that reads XML, and [`response`].
 
 #![cfg_attr(test, allow(clippy::pedantic, clippy::too_many_arguments))]
 
+pub mod response;
 pub mod signed_document;
+#[cfg(test)]
+mod tests;
+mod time;
 pub mod xml;
+
+/// Namespace of assertions.
+const SAML: &str = "urn:oasis:names:tc:SAML:2.0:assertion";
+/// Namespace of the protocol.
+const SAMLP: &str = "urn:oasis:names:tc:SAML:2.0:protocol";

@@ -1,0 +1,5 @@
+//! Tests of what the hub accepts and refuses, against an identity provider that signs whatever a
+//! test wants.
+
+mod accepted;
+mod identity_provider;

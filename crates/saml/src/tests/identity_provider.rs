@@ -1,0 +1,274 @@
+//! An identity provider that signs and encrypts whatever a test wants.
+
+use std::sync::LazyLock;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use openssl::asn1::Asn1Time;
+use openssl::ec::{EcGroup, EcKey};
+use openssl::encrypt::Encrypter;
+use openssl::hash::MessageDigest;
+use openssl::nid::Nid;
+use openssl::pkey::{PKey, Private};
+use openssl::rsa::{Padding, Rsa};
+use openssl::symm::{Cipher, encrypt, encrypt_aead};
+use openssl::x509::X509Builder;
+use passerelle_protocol::env::Timestamp;
+
+use crate::response::{Assertion, ExpectedResponse, ResponseError, check_response};
+use crate::signed_document::UnsignedDocument;
+use crate::time::parse_time;
+use crate::xml::{SignatureAlgorithm, VerificationKey, XmlDecryptionKey};
+
+pub(crate) const REQUESTED: &str = "2026-11-29T16:59:00Z";
+pub(crate) const NOW: &str = "2026-11-29T17:00:10Z";
+
+/// A key with a certificate.
+pub(crate) struct KeyPair {
+    pub(crate) private: PKey<Private>,
+    pub(crate) algorithm: SignatureAlgorithm,
+}
+
+impl KeyPair {
+    pub(crate) fn rsa(bits: u32) -> Self {
+        let private = PKey::from_rsa(Rsa::generate(bits).unwrap()).unwrap();
+        Self { private, algorithm: SignatureAlgorithm::RSA_SHA256 }
+    }
+
+    pub(crate) fn ec(curve: Nid, algorithm: &str) -> Self {
+        let group = EcGroup::from_curve_name(curve).unwrap();
+        let private = PKey::from_ec_key(EcKey::generate(&group).unwrap()).unwrap();
+        Self { private, algorithm: SignatureAlgorithm::from_uri(algorithm).unwrap() }
+    }
+
+    pub(crate) fn certificate(&self) -> Vec<u8> {
+        let mut builder = X509Builder::new().unwrap();
+        builder.set_pubkey(&self.private).unwrap();
+        // Expired, as are many certificates of metadata.
+        builder.set_not_before(&Asn1Time::from_unix(1_000_000_000).unwrap()).unwrap();
+        builder.set_not_after(&Asn1Time::from_unix(1_100_000_000).unwrap()).unwrap();
+        builder.sign(&self.private, MessageDigest::sha256()).unwrap();
+        builder.build().to_der().unwrap()
+    }
+
+    pub(crate) fn verification_key(&self) -> VerificationKey {
+        VerificationKey::from_certificate(&self.certificate()).unwrap()
+    }
+
+    /// Signs the outermost element of a document.
+    pub(crate) fn sign(&self, xml: &str) -> String {
+        let unsigned = UnsignedDocument::new(xml, self.algorithm).unwrap();
+        let signature = self.algorithm.sign(&self.private, unsigned.signing_input()).unwrap();
+        unsigned.with_signature(&signature)
+    }
+
+    /// Changes `SignedInfo`, and signs it again. `edit` must keep its canonical form.
+    pub(crate) fn sign_edited(&self, xml: &str, edit: impl Fn(&str) -> String) -> String {
+        let (before, rest) = xml.split_once("<ds:SignedInfo").unwrap();
+        let (info, rest) = rest.split_once("</ds:SignedInfo>").unwrap();
+        let (_, after) = rest.split_once("</ds:SignatureValue>").unwrap();
+        let info = edit(&format!("<ds:SignedInfo{info}</ds:SignedInfo>"));
+        let signature = self.algorithm.sign(&self.private, info.as_bytes()).unwrap();
+        let signature = STANDARD.encode(signature);
+        format!("{before}{info}<ds:SignatureValue>{signature}</ds:SignatureValue>{after}")
+    }
+}
+
+/// The key of the identity provider, one that its metadata does not have, and the hub's.
+pub(crate) struct Keys {
+    pub(crate) provider: KeyPair,
+    pub(crate) stranger: KeyPair,
+    pub(crate) hub: PKey<Private>,
+}
+
+pub(crate) static KEYS: LazyLock<Keys> = LazyLock::new(|| Keys {
+    provider: KeyPair::rsa(2048),
+    stranger: KeyPair::rsa(2048),
+    hub: PKey::from_rsa(Rsa::generate(2048).unwrap()).unwrap(),
+});
+
+pub(crate) fn sign(xml: &str) -> String {
+    KEYS.provider.sign(xml)
+}
+
+pub(crate) fn time(text: &str) -> Timestamp {
+    parse_time(text).unwrap()
+}
+
+/// Replaces texts; each must occur.
+pub(crate) fn edit(xml: &str, edits: &[(&str, &str)]) -> String {
+    edits.iter().fold(xml.to_owned(), |xml, (from, to)| {
+        assert!(xml.contains(from), "{from} is not in {xml}");
+        xml.replacen(from, to, 1)
+    })
+}
+
+pub(crate) const ASSERTION: &str = concat!(
+    r#"<saml:Assertion xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion" ID="_a1" Version="2.0" IssueInstant="2026-11-29T17:00:00Z">"#,
+    r#"<saml:Issuer>https://idp.example/saml</saml:Issuer>"#,
+    r#"<saml:Subject><saml:NameID Format="urn:oasis:names:tc:SAML:2.0:nameid-format:persistent">angela-7</saml:NameID>"#,
+    r#"<saml:SubjectConfirmation Method="urn:oasis:names:tc:SAML:2.0:cm:bearer">"#,
+    r#"<saml:SubjectConfirmationData InResponseTo="_r1" NotOnOrAfter="2026-11-29T17:05:00Z" Recipient="https://hub.example/saml/acs"/>"#,
+    r#"</saml:SubjectConfirmation></saml:Subject>"#,
+    r#"<saml:Conditions NotBefore="2026-11-29T16:59:30Z" NotOnOrAfter="2026-11-29T17:04:00Z">"#,
+    r#"<saml:AudienceRestriction><saml:Audience>https://hub.example/saml</saml:Audience></saml:AudienceRestriction></saml:Conditions>"#,
+    r#"<saml:AuthnStatement AuthnInstant="2026-11-29T16:59:50Z" SessionIndex="_s1" SessionNotOnOrAfter="2026-11-30T01:00:00Z">"#,
+    r#"<saml:AuthnContext><saml:AuthnContextClassRef>https://refeds.org/profile/mfa</saml:AuthnContextClassRef></saml:AuthnContext></saml:AuthnStatement>"#,
+    r#"<saml:AttributeStatement><saml:Attribute Name="urn:oid:1.3.6.1.4.1.5923.1.1.1.6"><saml:AttributeValue>angela@idp.example</saml:AttributeValue></saml:Attribute>"#,
+    r#"<saml:Attribute Name="role"><saml:AttributeValue>baker</saml:AttributeValue></saml:Attribute></saml:AttributeStatement>"#,
+    r#"</saml:Assertion>"#
+);
+
+const RESPONSE: &str = concat!(
+    r#"<samlp:Response xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol" ID="_p1" Version="2.0" IssueInstant="2026-11-29T17:00:00Z" Destination="https://hub.example/saml/acs" InResponseTo="_r1">"#,
+    r#"<saml:Issuer xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion">https://idp.example/saml</saml:Issuer>"#,
+    r#"<samlp:Status><samlp:StatusCode Value="urn:oasis:names:tc:SAML:2.0:status:Success"/></samlp:Status>"#,
+    r#"ASSERTION</samlp:Response>"#
+);
+
+/// Puts an assertion into a response.
+pub(crate) fn response(assertion: &str) -> String {
+    RESPONSE.replace("ASSERTION", assertion)
+}
+
+/// How the content is encrypted.
+pub(crate) struct Encryption {
+    pub(crate) cipher: &'static str,
+    pub(crate) transport: &'static str,
+    /// Parameters inside the `EncryptionMethod` of the key.
+    pub(crate) parameters: &'static str,
+    pub(crate) padding: Padding,
+    pub(crate) digest: fn() -> MessageDigest,
+}
+
+pub(crate) const GCM: Encryption = Encryption {
+    cipher: "http://www.w3.org/2009/xmlenc11#aes256-gcm",
+    transport: "http://www.w3.org/2001/04/xmlenc#rsa-oaep-mgf1p",
+    parameters: "",
+    padding: Padding::PKCS1_OAEP,
+    digest: MessageDigest::sha1,
+};
+
+pub(crate) const CBC: Encryption =
+    Encryption { cipher: "http://www.w3.org/2001/04/xmlenc#aes256-cbc", ..GCM };
+
+/// Encrypts an element to the hub, as `EncryptedAssertion` or `EncryptedID`.
+pub(crate) fn encrypted(name: &str, plaintext: &str, encryption: &Encryption) -> String {
+    let key = [7; 32];
+    let mut content = vec![9; 12];
+    if encryption.cipher.ends_with("gcm") {
+        let mut tag = [0; 16];
+        let cipher = Cipher::aes_256_gcm();
+        let iv = content.clone();
+        content.extend(
+            encrypt_aead(cipher, &key, Some(&iv), &[], plaintext.as_bytes(), &mut tag).unwrap(),
+        );
+        content.extend(tag);
+    } else {
+        content = vec![9; 16];
+        let iv = content.clone();
+        content
+            .extend(encrypt(Cipher::aes_256_cbc(), &key, Some(&iv), plaintext.as_bytes()).unwrap());
+    }
+    let mut encrypter = Encrypter::new(&KEYS.hub).unwrap();
+    encrypter.set_rsa_padding(encryption.padding).unwrap();
+    if encryption.padding == Padding::PKCS1_OAEP {
+        encrypter.set_rsa_oaep_md((encryption.digest)()).unwrap();
+        encrypter.set_rsa_mgf1_md((encryption.digest)()).unwrap();
+    }
+    let mut encrypted_key = vec![0; encrypter.encrypt_len(&key).unwrap()];
+    let length = encrypter.encrypt(&key, &mut encrypted_key).unwrap();
+    encrypted_key.truncate(length);
+    format!(
+        concat!(
+            r#"<saml:{name} xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion"><xenc:EncryptedData xmlns:xenc="http://www.w3.org/2001/04/xmlenc#" Type="http://www.w3.org/2001/04/xmlenc#Element">"#,
+            r#"<xenc:EncryptionMethod Algorithm="{cipher}"/><ds:KeyInfo xmlns:ds="http://www.w3.org/2000/09/xmldsig#"><xenc:EncryptedKey>"#,
+            r#"<xenc:EncryptionMethod Algorithm="{transport}">{parameters}</xenc:EncryptionMethod><xenc:CipherData><xenc:CipherValue>{key}</xenc:CipherValue></xenc:CipherData></xenc:EncryptedKey></ds:KeyInfo>"#,
+            r#"<xenc:CipherData><xenc:CipherValue>{content}</xenc:CipherValue></xenc:CipherData></xenc:EncryptedData></saml:{name}>"#
+        ),
+        name = name,
+        cipher = encryption.cipher,
+        transport = encryption.transport,
+        parameters = encryption.parameters,
+        key = STANDARD.encode(encrypted_key),
+        content = STANDARD.encode(content),
+    )
+}
+
+/// Where the signature of a response is, and whether its assertion is encrypted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Protection {
+    SignedAssertion,
+    SignedResponse,
+    SignedBoth,
+    EncryptedSignedAssertion,
+    EncryptedInSignedResponse,
+}
+
+impl Protection {
+    pub(crate) const ALL: [Self; 5] = [
+        Self::SignedAssertion,
+        Self::SignedResponse,
+        Self::SignedBoth,
+        Self::EncryptedSignedAssertion,
+        Self::EncryptedInSignedResponse,
+    ];
+
+    /// Protects an assertion in a response, which `edit_response` changes before it is signed.
+    pub(crate) fn protect(
+        self,
+        assertion: &str,
+        edit_response: impl Fn(String) -> String,
+    ) -> String {
+        let assertion = match self {
+            Self::SignedResponse => assertion.to_owned(),
+            Self::SignedAssertion | Self::SignedBoth => sign(assertion),
+            Self::EncryptedSignedAssertion => {
+                encrypted("EncryptedAssertion", &sign(assertion), &GCM)
+            }
+            Self::EncryptedInSignedResponse => encrypted("EncryptedAssertion", assertion, &GCM),
+        };
+        let response = edit_response(response(&assertion));
+        match self {
+            Self::SignedAssertion | Self::EncryptedSignedAssertion => response,
+            _ => sign(&response),
+        }
+    }
+}
+
+/// Checks a response as the hub would, after a change of what it expects.
+pub(crate) fn check_with(
+    response: &str,
+    change: impl FnOnce(&mut ExpectedResponse<'_>),
+) -> Result<Assertion, ResponseError> {
+    check_by_keys(response, &[KEYS.provider.verification_key()], change)
+}
+
+/// Checks a response by other keys of the identity provider.
+pub(crate) fn check_by_keys(
+    response: &str,
+    verification_keys: &[VerificationKey],
+    change: impl FnOnce(&mut ExpectedResponse<'_>),
+) -> Result<Assertion, ResponseError> {
+    let decryption_keys = [XmlDecryptionKey::new(KEYS.hub.clone()).unwrap()];
+    let scopes = ["idp.example".to_owned()];
+    let mut expected = ExpectedResponse {
+        identity_provider: "https://idp.example/saml",
+        service_provider: "https://hub.example/saml",
+        consumer_url: "https://hub.example/saml/acs",
+        request_id: "_r1",
+        requested_at: time(REQUESTED),
+        force_authn: true,
+        verification_keys,
+        decryption_keys: &decryption_keys,
+        allow_cbc: false,
+        scopes: &scopes,
+    };
+    change(&mut expected);
+    check_response(response.as_bytes(), &expected, time(NOW))
+}
+
+/// Checks a response as the hub would.
+pub(crate) fn check(response: &str) -> Result<Assertion, ResponseError> {
+    check_with(response, |_| {})
+}
