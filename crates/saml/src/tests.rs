@@ -2,4 +2,5 @@
 //! test wants.
 
 mod accepted;
+mod forgeries;
 mod identity_provider;
