@@ -7,6 +7,7 @@
 
 #![cfg_attr(test, allow(clippy::pedantic, clippy::too_many_arguments))]
 
+pub mod metadata;
 pub mod response;
 pub mod signed_document;
 #[cfg(test)]
@@ -18,3 +19,9 @@ pub mod xml;
 const SAML: &str = "urn:oasis:names:tc:SAML:2.0:assertion";
 /// Namespace of the protocol.
 const SAMLP: &str = "urn:oasis:names:tc:SAML:2.0:protocol";
+/// Namespace of metadata.
+const MD: &str = "urn:oasis:names:tc:SAML:2.0:metadata";
+/// Binding of requests and responses by a form that the browser posts.
+pub const HTTP_POST: &str = "urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST";
+/// Binding of requests by a redirect.
+pub const HTTP_REDIRECT: &str = "urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect";

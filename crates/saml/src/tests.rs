@@ -4,3 +4,4 @@
 mod accepted;
 mod forgeries;
 mod identity_provider;
+mod metadata;
