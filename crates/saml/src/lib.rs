@@ -7,9 +7,12 @@
 
 #![cfg_attr(test, allow(clippy::pedantic, clippy::too_many_arguments))]
 
+pub mod authn_request;
 pub mod metadata;
+pub mod redirect;
 pub mod response;
 pub mod signed_document;
+pub mod sp_metadata;
 #[cfg(test)]
 mod tests;
 mod time;

@@ -5,3 +5,4 @@ mod accepted;
 mod forgeries;
 mod identity_provider;
 mod metadata;
+mod requests;

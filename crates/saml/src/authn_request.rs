@@ -1,0 +1,120 @@
+//! Requests to identity providers (SAML V2.0 Core §3.4; Bindings §3.5).
+
+use std::fmt::Write as _;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use passerelle_protocol::env::Timestamp;
+
+use crate::signed_document::{UnsignedDocument, XmlSigningError, escape_attribute};
+use crate::time::format_time;
+use crate::xml::SignatureAlgorithm;
+use crate::{HTTP_POST, SAML, SAMLP};
+
+/// How the class of the authentication must compare with the requested ones (SAML V2.0 Core
+/// §3.3.2.2.1).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, derive_more::Display)]
+pub enum Comparison {
+    #[display("exact")]
+    Exact,
+    #[display("minimum")]
+    Minimum,
+}
+
+/// A request for an authentication.
+#[derive(Clone, Debug)]
+pub struct AuthnRequest<'a> {
+    /// Must begin with a letter or `_`, and be as random as `state`.
+    pub id: &'a str,
+    pub issued_at: Timestamp,
+    /// Address of the identity provider.
+    pub destination: &'a str,
+    /// Entity ID of the hub.
+    pub issuer: &'a str,
+    pub consumer_url: &'a str,
+    pub force_authn: bool,
+    pub is_passive: bool,
+    pub name_id_format: Option<&'a str>,
+    /// Requested classes, the preferred first; empty if none is requested.
+    pub authn_contexts: &'a [String],
+    pub comparison: Comparison,
+    pub attribute_consuming_service: Option<u16>,
+    /// How many further providers may be asked.
+    pub proxy_count: Option<u16>,
+    /// Entity IDs of the services for which the hub asks. Empty unless the operator says so: it
+    /// tells the identity provider which service a person uses.
+    pub requester_ids: &'a [String],
+}
+
+impl AuthnRequest<'_> {
+    /// Returns the request as XML.
+    pub fn to_xml(&self) -> String {
+        let mut xml = format!(
+            "<samlp:AuthnRequest xmlns:samlp=\"{SAMLP}\" xmlns:saml=\"{SAML}\" ID=\"{}\" \
+             Version=\"2.0\" IssueInstant=\"{}\" Destination=\"{}\" \
+             AssertionConsumerServiceURL=\"{}\" ProtocolBinding=\"{HTTP_POST}\"",
+            escape_attribute(self.id),
+            format_time(self.issued_at),
+            escape_attribute(self.destination),
+            escape_attribute(self.consumer_url),
+        );
+        if self.force_authn {
+            xml.push_str(" ForceAuthn=\"true\"");
+        }
+        if self.is_passive {
+            xml.push_str(" IsPassive=\"true\"");
+        }
+        if let Some(index) = self.attribute_consuming_service {
+            let _ = write!(xml, " AttributeConsumingServiceIndex=\"{index}\"");
+        }
+        let _ = write!(xml, "><saml:Issuer>{}</saml:Issuer>", escape_attribute(self.issuer));
+        if let Some(format) = self.name_id_format {
+            let format = escape_attribute(format);
+            let _ = write!(xml, "<samlp:NameIDPolicy Format=\"{format}\" AllowCreate=\"true\"/>");
+        }
+        if !self.authn_contexts.is_empty() {
+            let comparison = self.comparison;
+            let _ = write!(xml, "<samlp:RequestedAuthnContext Comparison=\"{comparison}\">");
+            for class in self.authn_contexts {
+                let class = escape_attribute(class);
+                let _ =
+                    write!(xml, "<saml:AuthnContextClassRef>{class}</saml:AuthnContextClassRef>");
+            }
+            xml.push_str("</samlp:RequestedAuthnContext>");
+        }
+        self.write_scoping(&mut xml);
+        xml.push_str("</samlp:AuthnRequest>");
+        xml
+    }
+
+    fn write_scoping(&self, xml: &mut String) {
+        if self.proxy_count.is_none() && self.requester_ids.is_empty() {
+            return;
+        }
+        xml.push_str("<samlp:Scoping");
+        if let Some(count) = self.proxy_count {
+            let _ = write!(xml, " ProxyCount=\"{count}\"");
+        }
+        xml.push('>');
+        for id in self.requester_ids {
+            let _ = write!(xml, "<samlp:RequesterID>{}</samlp:RequesterID>", escape_attribute(id));
+        }
+        xml.push_str("</samlp:Scoping>");
+    }
+
+    /// Prepares the signature of a request by POST; the form has the signed document in base64.
+    ///
+    /// # Errors
+    /// Any [`XmlSigningError`].
+    pub fn to_signed_post(
+        &self,
+        algorithm: SignatureAlgorithm,
+    ) -> Result<UnsignedDocument, XmlSigningError> {
+        UnsignedDocument::new(&self.to_xml(), algorithm)
+    }
+}
+
+/// Returns a document as the field `SAMLRequest` of a form.
+pub fn encode_post(xml: &str) -> String {
+    STANDARD.encode(xml)
+}

@@ -1,0 +1,100 @@
+//! Metadata of the hub as a service provider, for one identity provider.
+
+use std::fmt::Write as _;
+
+use passerelle_protocol::env::Timestamp;
+
+use crate::signed_document::escape_attribute;
+use crate::time::format_time;
+use crate::xml::DSIG;
+use crate::{HTTP_POST, HTTP_REDIRECT, MD, SAMLP};
+
+/// What the hub publishes about itself.
+#[derive(Clone, Debug)]
+pub struct ServiceProviderMetadata<'a> {
+    /// `ID` of the document, needed if it is signed.
+    pub id: &'a str,
+    pub entity_id: &'a str,
+    pub valid_until: Timestamp,
+    pub consumer_url: &'a str,
+    pub logout_url: Option<&'a str>,
+    /// Certificates in base64, the current one first; two during a rollover.
+    pub signing_certificates: &'a [String],
+    pub encryption_certificates: &'a [String],
+    pub signs_requests: bool,
+    pub name_id_formats: &'a [String],
+    /// Names of requested attributes, for index 0 of `AttributeConsumingService`.
+    pub requested_attributes: &'a [String],
+    /// Language (BCP 47) and name of the hub, shown to users.
+    pub service_names: &'a [(String, String)],
+}
+
+impl ServiceProviderMetadata<'_> {
+    /// Returns the document.
+    pub fn to_xml(&self) -> String {
+        let mut xml = format!(
+            "<md:EntityDescriptor xmlns:md=\"{MD}\" ID=\"{}\" entityID=\"{}\" validUntil=\"{}\">\
+             <md:SPSSODescriptor protocolSupportEnumeration=\"{SAMLP}\" \
+             AuthnRequestsSigned=\"{}\" WantAssertionsSigned=\"true\">",
+            escape_attribute(self.id),
+            escape_attribute(self.entity_id),
+            format_time(self.valid_until),
+            self.signs_requests,
+        );
+        let keys =
+            [("signing", self.signing_certificates), ("encryption", self.encryption_certificates)];
+        for (purpose, certificates) in keys {
+            for certificate in certificates {
+                write_key(&mut xml, purpose, certificate);
+            }
+        }
+        if let Some(logout_url) = self.logout_url {
+            let location = escape_attribute(logout_url);
+            let _ = write!(
+                xml,
+                "<md:SingleLogoutService Binding=\"{HTTP_REDIRECT}\" Location=\"{location}\"/>"
+            );
+        }
+        for format in self.name_id_formats {
+            let _ = write!(xml, "<md:NameIDFormat>{}</md:NameIDFormat>", escape_attribute(format));
+        }
+        let _ = write!(
+            xml,
+            "<md:AssertionConsumerService Binding=\"{HTTP_POST}\" Location=\"{}\" index=\"0\" \
+             isDefault=\"true\"/>",
+            escape_attribute(self.consumer_url)
+        );
+        self.write_attributes(&mut xml);
+        xml.push_str("</md:SPSSODescriptor></md:EntityDescriptor>");
+        xml
+    }
+
+    fn write_attributes(&self, xml: &mut String) {
+        if self.requested_attributes.is_empty() {
+            return;
+        }
+        xml.push_str("<md:AttributeConsumingService index=\"0\">");
+        for (language, name) in self.service_names {
+            let (language, name) = (escape_attribute(language), escape_attribute(name));
+            let _ = write!(xml, "<md:ServiceName xml:lang=\"{language}\">{name}</md:ServiceName>");
+        }
+        for name in self.requested_attributes {
+            let name = escape_attribute(name);
+            let _ = write!(
+                xml,
+                "<md:RequestedAttribute Name=\"{name}\" \
+                 NameFormat=\"urn:oasis:names:tc:SAML:2.0:attrname-format:uri\"/>"
+            );
+        }
+        xml.push_str("</md:AttributeConsumingService>");
+    }
+}
+
+fn write_key(xml: &mut String, purpose: &str, certificate: &str) {
+    let _ = write!(
+        xml,
+        "<md:KeyDescriptor use=\"{purpose}\"><ds:KeyInfo xmlns:ds=\"{DSIG}\"><ds:X509Data>\
+         <ds:X509Certificate>{certificate}</ds:X509Certificate></ds:X509Data></ds:KeyInfo>\
+         </md:KeyDescriptor>"
+    );
+}
