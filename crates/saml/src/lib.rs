@@ -8,6 +8,7 @@
 #![cfg_attr(test, allow(clippy::pedantic, clippy::too_many_arguments))]
 
 pub mod authn_request;
+pub mod logout;
 pub mod metadata;
 pub mod redirect;
 pub mod response;

@@ -4,5 +4,6 @@
 mod accepted;
 mod forgeries;
 mod identity_provider;
+mod logout;
 mod metadata;
 mod requests;
