@@ -1,0 +1,179 @@
+//! Compares the hub's XML signatures with xmlsec1 (Debian's package `xmlsec1`): what the hub
+//! accepts, xmlsec1 accepts too, with the same bytes before the digest.
+//!
+//! `PROPTEST_CASES=2000 cargo test --manifest-path tests/saml-differential/Cargo.toml` runs more.
+
+use std::fs;
+use std::process::Command;
+use std::sync::LazyLock;
+
+use openssl::asn1::Asn1Time;
+use openssl::hash::MessageDigest;
+use openssl::pkey::{PKey, Private};
+use openssl::rsa::Rsa;
+use openssl::x509::{X509, X509Builder};
+use passerelle_saml::signed_document::UnsignedDocument;
+use passerelle_saml::xml::{Limits, SignatureAlgorithm, VerificationKey, XmlText};
+use proptest::prelude::*;
+use tempfile::TempDir;
+
+struct Signer {
+    private: PKey<Private>,
+    certificate: X509,
+    folder: TempDir,
+}
+
+static SIGNER: LazyLock<Signer> = LazyLock::new(|| {
+    let private = PKey::from_rsa(Rsa::generate(2048).unwrap()).unwrap();
+    let mut builder = X509Builder::new().unwrap();
+    builder.set_pubkey(&private).unwrap();
+    builder.set_not_before(&Asn1Time::days_from_now(0).unwrap()).unwrap();
+    builder.set_not_after(&Asn1Time::days_from_now(9).unwrap()).unwrap();
+    builder.sign(&private, MessageDigest::sha256()).unwrap();
+    let signer =
+        Signer { private, certificate: builder.build(), folder: tempfile::tempdir().unwrap() };
+    fs::write(signer.folder.path().join("key.pem"), signer.certificate.to_pem().unwrap()).unwrap();
+    signer
+});
+
+/// Signs a document with the hub's canonicalization; `None` if the hub does not read it.
+fn sign(xml: &str) -> Option<String> {
+    let algorithm = SignatureAlgorithm::RSA_SHA256;
+    let unsigned = UnsignedDocument::new(xml, algorithm).ok()?;
+    let signature = algorithm.sign(&SIGNER.private, unsigned.signing_input()).unwrap();
+    Some(unsigned.with_signature(&signature))
+}
+
+/// Returns the bytes that the hub digests; `None` if it refuses the document.
+fn verify(xml: &str) -> Option<String> {
+    let key = VerificationKey::from_certificate(&SIGNER.certificate.to_der().unwrap()).unwrap();
+    let text = XmlText::read(xml.as_bytes(), Limits::RESPONSE).ok()?;
+    let document = text.parse().ok()?;
+    let verified = document.root().verify_signature(&[key]).ok()?;
+    Some(verified.as_str().to_owned())
+}
+
+/// Returns the bytes that xmlsec1 digests; an error if it refuses the document.
+fn verify_by_xmlsec(xml: &str) -> Result<String, String> {
+    let file = tempfile::NamedTempFile::new_in(SIGNER.folder.path()).unwrap();
+    fs::write(file.path(), xml).unwrap();
+    let output = Command::new("xmlsec1")
+        .args(["--verify", "--store-references", "--print-debug"])
+        .args(["--id-attr:ID", "Response"])
+        .arg("--pubkey-cert-pem")
+        .arg(SIGNER.folder.path().join("key.pem"))
+        .arg(file.path())
+        .output()
+        .expect("xmlsec1 is installed: apt-get install xmlsec1");
+    let text = String::from_utf8(output.stdout).unwrap();
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into_owned());
+    }
+    let (_, data) = text.split_once("== PreDigest data - start buffer:\n").ok_or("no data")?;
+    let (data, _) = data.split_once("\n== PreDigest data - end buffer").ok_or("no end")?;
+    Ok(data.to_owned())
+}
+
+fn attributes() -> impl Strategy<Value = String> {
+    prop_oneof![
+        Just(String::new()),
+        Just(" xmlns='urn:x'".to_owned()),
+        Just(" xmlns=\"\"".to_owned()),
+        Just(" z='&#10;\n\t' b:y='\"&#34;' a=\"'&#39;\"".to_owned()),
+        Just(" e:k='&#13;&#x9;' xml:lang='fr' b:k='&lt;>'".to_owned()),
+        Just(" xmlns:f='urn:b' f:q='1' b:z='2'".to_owned()),
+        Just(" xmlns:b='urn:b'   c = '\r\n'".to_owned()),
+    ]
+}
+
+fn text() -> impl Strategy<Value = String> {
+    prop_oneof![
+        "[ -~&&[^<&>\\]]]{0,6}",
+        Just("&lt;&#13;\n&gt;&amp;".to_owned()),
+        Just("\r&amp;\r\n\r".to_owned()),
+        Just("é\t\u{1f5dd}&#xE9;".to_owned()),
+        Just("]]&gt;".to_owned()),
+    ]
+}
+
+fn element(depth: u32) -> BoxedStrategy<String> {
+    let name = prop_oneof!["a", "b:c", "b:d", "e:f"];
+    if depth == 0 {
+        return (name, attributes(), text())
+            .prop_map(|(name, attributes, text)| format!("<{name}{attributes}>{text}</{name}>"))
+            .boxed();
+    }
+    let comment = Just("<!-- c --><b:c/><!---->".to_owned()).boxed();
+    let inner = prop_oneof![3 => element(depth - 1), 1 => text().boxed(), 1 => comment];
+    let inner = prop::collection::vec(inner, 0..4);
+    (name, attributes(), inner)
+        .prop_map(|(name, attributes, inner)| {
+            format!("<{name}{attributes}>{}</{name}>", inner.concat())
+        })
+        .boxed()
+}
+
+fn document() -> impl Strategy<Value = String> {
+    (attributes(), prop::collection::vec(element(3), 1..4)).prop_map(|(attributes, inner)| {
+        let attributes = attributes.replace(" xmlns:b='urn:b'", "");
+        format!(
+            "<b:Response xmlns:b='urn:b' xmlns:e='urn:e' ID='_1'{attributes}>{}</b:Response>",
+            inner.concat()
+        )
+    })
+}
+
+/// A change of a signed document: what it removes, and what it puts there.
+fn change() -> impl Strategy<Value = (prop::sample::Index, usize, String)> {
+    let inserted = prop_oneof![
+        Just(String::new()),
+        Just("<!-- x -->".to_owned()),
+        Just(" ".to_owned()),
+        Just("\n".to_owned()),
+        Just("&#32;".to_owned()),
+        Just("<b:c/>".to_owned()),
+        Just(" xmlns:n='urn:n'".to_owned()),
+        Just("<?x?>".to_owned()),
+        Just("<![CDATA[]]>".to_owned()),
+        Just("'".to_owned()),
+        Just(" ID='_1'".to_owned()),
+    ];
+    (any::<prop::sample::Index>(), 0_usize..3, inserted)
+}
+
+proptest! {
+    #[test]
+    fn xmlsec_verifies_what_the_hub_signs_with_the_same_bytes(xml in document()) {
+        let Some(signed) = sign(&xml) else { return Ok(()) };
+        let own = verify(&signed);
+        prop_assert!(own.is_some(), "the hub refuses its own signature: {signed}");
+        prop_assert_eq!(verify_by_xmlsec(&signed), Ok(own.unwrap_or_default()));
+    }
+
+    #[test]
+    fn xmlsec_verifies_what_the_hub_accepts_of_changed_documents(
+        xml in document(),
+        changes in prop::collection::vec(change(), 1..3),
+    ) {
+        let Some(mut signed) = sign(&xml) else { return Ok(()) };
+        for (index, length, inserted) in changes {
+            let characters: Vec<char> = signed.chars().collect();
+            let at = index.index(characters.len());
+            let before: String = characters[..at].iter().collect();
+            let after: String = characters[(at + length).min(characters.len())..].iter().collect();
+            signed = format!("{before}{inserted}{after}");
+        }
+        if let Some(own) = verify(&signed) {
+            prop_assert_eq!(verify_by_xmlsec(&signed), Ok(own), "{}", signed);
+        }
+    }
+}
+
+/// The comparison can fail: xmlsec1 refuses a changed document, and its bytes differ from others.
+#[test]
+fn the_comparison_can_fail() {
+    let signed = sign("<b:Response xmlns:b='urn:b' ID='_1'><b:c>x</b:c></b:Response>").unwrap();
+    let bytes = verify_by_xmlsec(&signed).unwrap();
+    assert_eq!(bytes, "<b:Response xmlns:b=\"urn:b\" ID=\"_1\"><b:c>x</b:c></b:Response>");
+    assert!(verify_by_xmlsec(&signed.replace(">x<", ">y<")).is_err());
+}
