@@ -60,6 +60,9 @@ pub struct CatalogueEntry {
     /// Whether a wrong clock of the hub can cause the error: of the identity provider's times, or of
     /// the times in the hub's own assertions.
     pub depends_on_clock: bool,
+    /// Of a row of an optional crate: whether a browser can cause an error of origin `Upstream` at
+    /// will, so that it does not count against the identity provider's health.
+    pub caused_by_browser: bool,
 }
 
 /// Expands to the row of a parameter that is missing or repeated.
@@ -75,6 +78,7 @@ macro_rules! param_entry {
             page_text: "error-bad-request",
             description: $description,
             depends_on_clock: false,
+            caused_by_browser: false,
         }
     };
 }
@@ -145,6 +149,7 @@ macro_rules! catalogue {
                         severity: LogSeverity::$severity, origin: ErrorOrigin::$origin,
                         responsible: ResponsibleParty::$responsible, page_text: $text, description: $description,
                         depends_on_clock: !<[&str]>::is_empty(&[$(stringify!($clock))?]),
+                        caused_by_browser: false,
                     } },)*
                     $($(Self::Repeated(Param::$param) => param_entry!(
                         $repeated, $party,
@@ -161,10 +166,10 @@ macro_rules! catalogue {
 }
 
 /// Declares the rows of an optional crate, in the form of the catalogue's own table, as constants, and
-/// `ALL` of them. The constants work as patterns.
+/// `ALL` of them. The constants work as patterns. A row may end in `, CausedByBrowser`.
 #[macro_export]
 macro_rules! error_codes {
-    ($($name:ident = $code:literal $status:literal $oauth:literal $severity:ident $origin:ident $responsible:ident $text:literal $description:literal $($clock:ident)?;)*) => {
+    ($($name:ident = $code:literal $status:literal $oauth:literal $severity:ident $origin:ident $responsible:ident $text:literal $description:literal $($clock:ident)? $(, $browser:ident)?;)*) => {
         $(
             #[doc = $description]
             pub const $name: $crate::catalogue::ErrorCode =
@@ -178,6 +183,7 @@ macro_rules! error_codes {
                     page_text: $text,
                     description: $description,
                     depends_on_clock: !<[&str]>::is_empty(&[$(stringify!($clock))?]),
+                    caused_by_browser: !<[&str]>::is_empty(&[$(stringify!($browser))?]),
                 });
         )*
 

@@ -46,6 +46,7 @@ pub const BOOK_FULL: ErrorCode = ErrorCode::Extension(&CatalogueEntry {
     page_text: "error-visitors-book",
     description: "The visitors' book is full.",
     depends_on_clock: false,
+    caused_by_browser: false,
 });
 
 /// Event of a visit.

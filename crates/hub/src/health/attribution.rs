@@ -100,6 +100,9 @@ const fn is_caused_elsewhere(code: ErrorCode) -> bool {
 /// through it, and it may change any parameter.
 const fn can_be_caused_by_browser(code: ErrorCode) -> bool {
     use ErrorCode as E;
+    if let E::Extension(row) = code {
+        return row.caused_by_browser;
+    }
     matches!(
         code,
         // The browser sends the callback: any `error`, `iss` or `code` may be in it.
