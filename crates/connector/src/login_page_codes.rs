@@ -39,6 +39,7 @@ impl From<StoreError> for ConnectorError {
 pub struct LoginPageCodes<T> {
     connector: ConnectorId,
     store: LateStore,
+    record_kind: &'static RecordKind,
     values: PhantomData<fn(T) -> T>,
 }
 
@@ -52,7 +53,17 @@ struct StoredCode<S, T> {
 impl<T: Serialize + DeserializeOwned> LoginPageCodes<T> {
     /// Returns the codes of `connector`, kept in `store`.
     pub fn new(connector: &ConnectorId, store: LateStore) -> Self {
-        Self { connector: connector.clone(), store, values: PhantomData }
+        Self::with_record_kind(RecordKind::LOGIN_PAGE_CODE, connector, store)
+    }
+
+    /// Returns the codes of `connector`, in records with a capacity of their own: for values that
+    /// anyone can send, or that are large.
+    pub fn with_record_kind(
+        record_kind: &'static RecordKind,
+        connector: &ConnectorId,
+        store: LateStore,
+    ) -> Self {
+        Self { connector: connector.clone(), store, record_kind, values: PhantomData }
     }
 
     /// Stores a value for the attempt with this `state`, and returns its code.
@@ -113,7 +124,7 @@ impl<T: Serialize + DeserializeOwned> LoginPageCodes<T> {
     /// connector with a higher level.
     fn record_key(&self, code: &str) -> RecordKey {
         let name = digest::sha256_base64url(&format!("{}\n{code}", self.connector));
-        RecordKey { kind: RecordKind::LOGIN_PAGE_CODE, name: name.into() }
+        RecordKey { kind: self.record_kind, name: name.into() }
     }
 }
 
