@@ -88,7 +88,7 @@ impl HttpClientOptions<'_> {
 ///
 /// # Errors
 /// Returns an error about `key` if the file can't be used.
-pub(crate) fn read_ca_bundle(
+pub fn read_ca_bundle(
     key: &'static str,
     path: Option<&Path>,
 ) -> Result<Option<CaBundle>, FieldDiagnostic> {

@@ -79,6 +79,12 @@ pub enum PasswordNotice {
     ExpiresIn(Duration),
 }
 
+/// Returns the hub's base URL, without a slash at its end; `None` if `redirect_uri` is not this
+/// connector's callback.
+pub fn base_url_from_redirect_uri<'a>(redirect_uri: &'a str, id: &ConnectorId) -> Option<&'a str> {
+    redirect_uri.strip_suffix(&format!("{}/callback/{id}", path::ISSUER))
+}
+
 /// Returns the URL of a page of the hub. The base URL is derived from the redirect URI.
 ///
 /// # Errors
@@ -88,7 +94,7 @@ pub fn hub_page_url(
     id: &ConnectorId,
     path: &str,
 ) -> Result<Url, ConnectorError> {
-    let base = request.redirect_uri.strip_suffix(&format!("{}/callback/{id}", path::ISSUER));
+    let base = base_url_from_redirect_uri(&request.redirect_uri, id);
     base.and_then(|base| Url::from_str(&format!("{base}{path}")).ok()).ok_or_else(|| {
         ConnectorError::new(
             ErrorCode::Internal,

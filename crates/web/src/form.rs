@@ -23,7 +23,7 @@ pub const MAX_PARAMS_BYTES: usize = 64 * 1024;
 /// Error returned for unreadable parameters.
 #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FormError {
-    #[error("the parameters are larger than {MAX_PARAMS_BYTES} bytes")]
+    #[error("the parameters are too large")]
     TooLarge,
     #[error("the body must be sent once, as application/x-www-form-urlencoded in UTF-8")]
     NotForm,
@@ -69,15 +69,30 @@ pub async fn parse_body<S>(request: &HttpRequest, body: S) -> Result<Params, For
 where
     S: Stream<Item = Result<Bytes, PayloadError>> + Unpin,
 {
+    parse_large_body(request, body, MAX_PARAMS_BYTES).await
+}
+
+/// Reads and parses a form body of up to `max_bytes`.
+///
+/// # Errors
+/// Any [`FormError`].
+pub async fn parse_large_body<S>(
+    request: &HttpRequest,
+    body: S,
+    max_bytes: usize,
+) -> Result<Params, FormError>
+where
+    S: Stream<Item = Result<Bytes, PayloadError>> + Unpin,
+{
     let charset = find_form_charset(request.headers()).ok_or(FormError::NotForm)?;
     let announced = request
         .headers()
         .get(header::CONTENT_LENGTH)
         .and_then(|length| length.to_str().ok()?.parse().ok());
-    if announced.is_some_and(|length: u64| length > MAX_PARAMS_BYTES as u64) {
+    if announced.is_some_and(|length: u64| length > max_bytes as u64) {
         return Err(FormError::TooLarge);
     }
-    let params = parse_pairs(&read_body(body).await?)?;
+    let params = parse_bounded_pairs(&read_body(body, max_bytes).await?, max_bytes)?;
     Ok(match charset {
         FormCharset::Utf8 => params,
         FormCharset::Ascii => params.with_ascii_only(),
@@ -90,7 +105,11 @@ where
 /// # Errors
 /// Returns what is wrong with the form.
 pub fn parse_pairs(text: &[u8]) -> Result<Params, FormError> {
-    if text.len() > MAX_PARAMS_BYTES {
+    parse_bounded_pairs(text, MAX_PARAMS_BYTES)
+}
+
+fn parse_bounded_pairs(text: &[u8], max_bytes: usize) -> Result<Params, FormError> {
+    if text.len() > max_bytes {
         return Err(FormError::TooLarge);
     }
     let (mut pairs, mut unreadable) = (Vec::new(), Vec::new());
@@ -105,7 +124,7 @@ pub fn parse_pairs(text: &[u8]) -> Result<Params, FormError> {
     Ok(Params::new(pairs).with_unreadable(unreadable))
 }
 
-async fn read_body<S>(mut body: S) -> Result<Vec<u8>, FormError>
+async fn read_body<S>(mut body: S, max_bytes: usize) -> Result<Vec<u8>, FormError>
 where
     S: Stream<Item = Result<Bytes, PayloadError>> + Unpin,
 {
@@ -115,7 +134,7 @@ where
             PayloadError::Overflow => FormError::TooLarge,
             _ => FormError::Interrupted,
         })?;
-        if whole.len() + chunk.len() > MAX_PARAMS_BYTES {
+        if whole.len() + chunk.len() > max_bytes {
             return Err(FormError::TooLarge);
         }
         whole.extend_from_slice(&chunk);
