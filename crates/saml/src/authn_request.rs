@@ -5,6 +5,8 @@ use std::fmt::Write as _;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use passerelle_protocol::env::Timestamp;
+use schemars::JsonSchema;
+use serde::Deserialize;
 
 use crate::signed_document::{UnsignedDocument, XmlSigningError, escape_attribute};
 use crate::time::format_time;
@@ -13,10 +15,16 @@ use crate::{HTTP_POST, SAML, SAMLP};
 
 /// How the class of the authentication must compare with the requested ones (SAML V2.0 Core
 /// §3.3.2.2.1).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, derive_more::Display)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, JsonSchema, derive_more::Display,
+)]
+#[serde(rename_all = "lowercase")]
 pub enum Comparison {
+    /// It must be one of them.
+    #[default]
     #[display("exact")]
     Exact,
+    /// It must be at least as strong as one of them.
     #[display("minimum")]
     Minimum,
 }

@@ -1,23 +1,77 @@
 //! SAML kind: identity providers that speak the Web Browser SSO profile (OASIS SAML V2.0 with
 //! Approved Errata 05).
 //!
-//! Responsible for XML signatures and encryption, the checks of a response, metadata and requests.
-//! Does not know HTTP, stores, actors or service providers. Begin with [`xml`], the only module
-//! that reads XML, and [`response`].
+//! Responsible for XML signatures and encryption, the checks of a response, metadata and requests, and
+//! the routes and the page of a login. Does not know actors or service providers. Begin with [`KIND`]
+//! and [`connector`] for the course of a login, with [`xml`] and [`response`] for what is trusted.
 
 #![cfg_attr(test, allow(clippy::pedantic, clippy::too_many_arguments))]
 
+pub mod authentication;
 pub mod authn_request;
+pub mod connector;
+mod diagnose;
+mod endpoints;
+mod error_codes;
+mod extension;
 pub mod logout;
+pub mod logout_subject;
 pub mod metadata;
+pub mod metadata_source;
+mod pages;
 pub mod redirect;
 pub mod response;
+mod sample;
+pub mod service_provider_keys;
+mod settings;
+mod settings_checks;
 pub mod signed_document;
 pub mod sp_metadata;
+pub mod stored_messages;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 #[cfg(test)]
 mod tests;
 mod time;
 pub mod xml;
+
+use std::sync::Arc;
+
+pub use extension::EXTENSION;
+use passerelle_connector::ConfiguredConnector;
+use passerelle_connector::diagnostic::{HubEndpoints, RegistrationParameter};
+use passerelle_connector::kind_settings::{ConnectorKind, ConnectorKindFormat, connector_kind};
+use passerelle_connector::port::{Connector, ConnectorContext};
+use passerelle_protocol::ids::ConnectorId;
+use passerelle_settings::FieldDiagnostic;
+pub use settings::SamlKind;
+
+/// The kind of `[kind.saml]`.
+pub const KIND: ConnectorKindFormat =
+    connector_kind::<SamlKind>("saml", "SAML 2.0 (Web Browser SSO).");
+
+impl ConnectorKind for SamlKind {
+    fn build(
+        &self,
+        configured: &ConfiguredConnector,
+        context: ConnectorContext,
+    ) -> Result<Arc<dyn Connector>, FieldDiagnostic> {
+        Ok(Arc::new(connector::SamlConnector::new(self, configured, context)?))
+    }
+
+    fn registration(&self, hub: &HubEndpoints) -> Vec<RegistrationParameter> {
+        let Some((base_url, id)) = hub.redirect_uri.split_once("/api/v2/callback/") else {
+            return Vec::new();
+        };
+        let id = ConnectorId::new(id);
+        let hub = connector::ServiceProvider::new(self, &id, base_url);
+        vec![
+            RegistrationParameter { name: "entity_id", value: hub.entity_id },
+            RegistrationParameter { name: "assertion_consumer_service", value: hub.consumer_url },
+            RegistrationParameter { name: "single_logout_service", value: hub.logout_url },
+        ]
+    }
+}
 
 /// Namespace of assertions.
 const SAML: &str = "urn:oasis:names:tc:SAML:2.0:assertion";

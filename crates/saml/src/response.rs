@@ -11,6 +11,7 @@ pub use assertion::{Assertion, NameId};
 pub use error::{ProviderStatus, ResponseError};
 use passerelle_jose::verify::CLOCK_SKEW_TOLERANCE;
 use passerelle_protocol::env::Timestamp;
+use passerelle_protocol::ids::ConnectorId;
 
 use crate::time::parse_time;
 use crate::xml::{
@@ -57,6 +58,57 @@ pub fn decode_response(encoded: &str) -> Result<Vec<u8>, ResponseError> {
     }
     let encoded: Vec<u8> = encoded.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
     STANDARD.decode(encoded).map_err(|_| ResponseError::Encoding)
+}
+
+/// Returns the text of a response whose form is not hopeless, before it is stored: anyone can send
+/// one.
+///
+/// # Errors
+/// `Xml`, `NotAResponse`.
+pub fn response_text(response: &[u8]) -> Result<String, ResponseError> {
+    let text = XmlText::read(response, Limits::RESPONSE)?;
+    let is_response = text.parse()?.root().is(SAMLP, "Response");
+    if is_response { Ok(text.as_str().to_owned()) } else { Err(ResponseError::NotAResponse) }
+}
+
+/// What a response says of its request. Anyone may have written it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ClaimedRequest {
+    pub request_id: String,
+    pub destination: String,
+    pub issued_at: Timestamp,
+}
+
+impl ClaimedRequest {
+    /// Reads the attributes of a response.
+    ///
+    /// # Errors
+    /// `Xml`, `NotAResponse`; `Unsolicited`, `Destination` or `ResponseIssueInstant` if one is
+    /// missing.
+    pub fn read(response: &[u8]) -> Result<Self, ResponseError> {
+        use ResponseError as E;
+        let text = XmlText::read(response, Limits::RESPONSE)?;
+        let document = text.parse()?;
+        let root = document.root();
+        if !root.is(SAMLP, "Response") {
+            return Err(E::NotAResponse);
+        }
+        let mut recipients = root.descendants_named(SAML, "SubjectConfirmationData");
+        let recipient = recipients.find_map(|data| data.attribute("Recipient"));
+        let destination = root.attribute("Destination").or(recipient);
+        let issued_at = root.attribute("IssueInstant").and_then(parse_time);
+        Ok(Self {
+            request_id: root.attribute("InResponseTo").ok_or(E::Unsolicited)?.to_owned(),
+            destination: destination.ok_or(E::Destination)?.to_owned(),
+            issued_at: issued_at.ok_or(E::ResponseIssueInstant)?,
+        })
+    }
+
+    /// Returns the hub's base URL, if the destination is an address of this connector.
+    pub fn base_url(&self, connector: &ConnectorId) -> &str {
+        let path = format!("/connectors/{connector}/saml/acs");
+        self.destination.strip_suffix(&path).unwrap_or_default()
+    }
 }
 
 /// Checks a response, and returns its assertion.

@@ -202,6 +202,14 @@ const UPSTREAM: &[Table] = &[
             "the certificate of the issuer was renewed by another authority. Add that authority to the file of `trust_anchors`.",
         ),
     ),
+    table(
+        "SAML",
+        &["Y0206"],
+        (
+            "Y020602",
+            "the identity provider signs with a new key, and `metadata_file` has the old one. Download its metadata again, and verify it.",
+        ),
+    ),
 ];
 
 const AUTHORIZATION: &[Table] = &[

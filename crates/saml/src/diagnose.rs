@@ -1,0 +1,84 @@
+//! Checks a connector, for `passerelle check connector`.
+
+use crate::connector::SamlConnector;
+use crate::metadata::IdentityProviderMetadata;
+use passerelle_connector::diagnostic::{CheckDiagnostic, DiagnosisContext};
+use passerelle_connector::hub_page::base_url_from_redirect_uri;
+use passerelle_egress::certificate_expiry::MIN_CERTIFICATE_DAYS;
+use passerelle_protocol::env::Timestamp;
+
+impl SamlConnector {
+    /// Fetches the metadata, and reports what of it a login needs.
+    pub(crate) async fn diagnose_metadata(
+        &self,
+        context: &DiagnosisContext,
+    ) -> Vec<CheckDiagnostic> {
+        let metadata = match self.metadata.fetch().await {
+            Ok(metadata) => metadata,
+            Err(error) => {
+                let fix = "correct the source of the metadata in the file; docs/errors.md explains the code";
+                return vec![CheckDiagnostic::error("metadata", error.to_string(), fix)];
+            }
+        };
+        let mut diagnostics = vec![key_diagnostic(&metadata)];
+        diagnostics.extend(metadata.valid_until.map(|end| self.check_validity("validity", end)));
+        diagnostics
+            .extend(self.keys.expires_at().map(|end| self.check_validity("certificate", end)));
+        diagnostics.push(match self.single_sign_on(&metadata) {
+            Err(error) => {
+                let fix = "remove request_binding, or correct the metadata";
+                CheckDiagnostic::error("request", error.to_string(), fix)
+            }
+            Ok((binding, endpoint)) => {
+                let signed = if self.signs_requests(&metadata) { "signed" } else { "unsigned" };
+                let message = format!("{signed} requests go to {} by {binding}", endpoint.location);
+                CheckDiagnostic::ok("request", message)
+            }
+        });
+        diagnostics.extend(base_url_from_redirect_uri(&context.redirect_uri, &self.id).map(
+            |base| {
+                let hub = self.service_provider(base);
+                let message = format!(
+                    "the identity provider must know the hub as {} with the address {}",
+                    hub.entity_id, hub.consumer_url
+                );
+                CheckDiagnostic::ok("registration", message)
+            },
+        ));
+        diagnostics
+    }
+
+    fn check_validity(&self, name: &'static str, end: Timestamp) -> CheckDiagnostic {
+        let now = self.env.now();
+        let days = end.since(now).as_secs() / 86_400;
+        let fix = match name {
+            "validity" => "download the metadata again before its validUntil",
+            _ => {
+                "add a key and a certificate to private_keys, publish them, then remove the old ones"
+            }
+        };
+        if end <= now {
+            return CheckDiagnostic::error(name, "it has expired", fix);
+        }
+        let message = format!("it is valid for {days} days");
+        // Fetched metadata is renewed long before.
+        if days < MIN_CERTIFICATE_DAYS.unsigned_abs() && !self.metadata.is_remote() {
+            CheckDiagnostic::warning(name, message, fix)
+        } else {
+            CheckDiagnostic::ok(name, message)
+        }
+    }
+}
+
+fn key_diagnostic(metadata: &IdentityProviderMetadata) -> CheckDiagnostic {
+    let usable = metadata.signing_keys.len();
+    if metadata.skipped_keys == 0 {
+        let message = format!("{} signs with one of {usable} keys", metadata.entity_id);
+        return CheckDiagnostic::ok("metadata", message);
+    }
+    CheckDiagnostic::warning(
+        "metadata",
+        format!("{usable} of its keys are used, and {} can't be", metadata.skipped_keys),
+        "ask the identity provider for certificates with RSA keys of 2048 to 4096 bits, or on P-256 or P-384",
+    )
+}
