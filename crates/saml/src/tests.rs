@@ -2,6 +2,8 @@
 //! test wants.
 
 mod accepted;
+mod connector;
+mod extension;
 mod forgeries;
 mod identity_provider;
 mod logout;

@@ -4,75 +4,20 @@ use std::sync::LazyLock;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use openssl::asn1::Asn1Time;
-use openssl::ec::{EcGroup, EcKey};
 use openssl::encrypt::Encrypter;
 use openssl::hash::MessageDigest;
-use openssl::nid::Nid;
 use openssl::pkey::{PKey, Private};
 use openssl::rsa::{Padding, Rsa};
 use openssl::symm::{Cipher, encrypt, encrypt_aead};
-use openssl::x509::X509Builder;
 use passerelle_protocol::env::Timestamp;
 
 use crate::response::{Assertion, ExpectedResponse, ResponseError, check_response};
-use crate::signed_document::UnsignedDocument;
+pub(crate) use crate::testing::KeyPair;
 use crate::time::parse_time;
-use crate::xml::{SignatureAlgorithm, VerificationKey, XmlDecryptionKey};
+use crate::xml::{VerificationKey, XmlDecryptionKey};
 
 pub(crate) const REQUESTED: &str = "2026-11-29T16:59:00Z";
 pub(crate) const NOW: &str = "2026-11-29T17:00:10Z";
-
-/// A key with a certificate.
-pub(crate) struct KeyPair {
-    pub(crate) private: PKey<Private>,
-    pub(crate) algorithm: SignatureAlgorithm,
-}
-
-impl KeyPair {
-    pub(crate) fn rsa(bits: u32) -> Self {
-        let private = PKey::from_rsa(Rsa::generate(bits).unwrap()).unwrap();
-        Self { private, algorithm: SignatureAlgorithm::RSA_SHA256 }
-    }
-
-    pub(crate) fn ec(curve: Nid, algorithm: &str) -> Self {
-        let group = EcGroup::from_curve_name(curve).unwrap();
-        let private = PKey::from_ec_key(EcKey::generate(&group).unwrap()).unwrap();
-        Self { private, algorithm: SignatureAlgorithm::from_uri(algorithm).unwrap() }
-    }
-
-    pub(crate) fn certificate(&self) -> Vec<u8> {
-        let mut builder = X509Builder::new().unwrap();
-        builder.set_pubkey(&self.private).unwrap();
-        // Expired, as are many certificates of metadata.
-        builder.set_not_before(&Asn1Time::from_unix(1_000_000_000).unwrap()).unwrap();
-        builder.set_not_after(&Asn1Time::from_unix(1_100_000_000).unwrap()).unwrap();
-        builder.sign(&self.private, MessageDigest::sha256()).unwrap();
-        builder.build().to_der().unwrap()
-    }
-
-    pub(crate) fn verification_key(&self) -> VerificationKey {
-        VerificationKey::from_certificate(&self.certificate()).unwrap()
-    }
-
-    /// Signs the outermost element of a document.
-    pub(crate) fn sign(&self, xml: &str) -> String {
-        let unsigned = UnsignedDocument::new(xml, self.algorithm).unwrap();
-        let signature = self.algorithm.sign(&self.private, unsigned.signing_input()).unwrap();
-        unsigned.with_signature(&signature)
-    }
-
-    /// Changes `SignedInfo`, and signs it again. `edit` must keep its canonical form.
-    pub(crate) fn sign_edited(&self, xml: &str, edit: impl Fn(&str) -> String) -> String {
-        let (before, rest) = xml.split_once("<ds:SignedInfo").unwrap();
-        let (info, rest) = rest.split_once("</ds:SignedInfo>").unwrap();
-        let (_, after) = rest.split_once("</ds:SignatureValue>").unwrap();
-        let info = edit(&format!("<ds:SignedInfo{info}</ds:SignedInfo>"));
-        let signature = self.algorithm.sign(&self.private, info.as_bytes()).unwrap();
-        let signature = STANDARD.encode(signature);
-        format!("{before}{info}<ds:SignatureValue>{signature}</ds:SignatureValue>{after}")
-    }
-}
 
 /// The key of the identity provider, one that its metadata does not have, and the hub's.
 pub(crate) struct Keys {

@@ -1,0 +1,226 @@
+//! Logins at the connector itself: what a checked assertion proves, and that it does so once.
+
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use passerelle_connector::diagnostic::DiagnosticStatus;
+use passerelle_connector::port::{Connector as _, ConnectorContext};
+use passerelle_connector::testing::connectors::{configured_of, context, store_with};
+use passerelle_federation::login::upstream::{
+    Authentication, CallbackParams, LoginAttempt, UpstreamAuthorizationRequest,
+};
+use passerelle_protocol::acr::Level;
+use passerelle_protocol::catalogue::ErrorCode;
+use passerelle_protocol::env::{Env, Timestamp};
+use passerelle_protocol::ids::Secret;
+use passerelle_protocol::testing::env::{ManualClock, SeededEntropy};
+use passerelle_store::testing::store_conformance::ample_capacities;
+
+use crate::connector::SamlConnector;
+use crate::error_codes as codes;
+use crate::extension::{SAML_ASSERTION, SAML_MESSAGE};
+use crate::testing::fake_identity_provider::*;
+use crate::{KIND, SamlKind};
+
+const NOW: Timestamp = Timestamp::from_seconds(1_795_971_600);
+const KINDS: &[passerelle_connector::kind_settings::ConnectorKindFormat] = &[KIND];
+
+/// A connector, its identity provider, and an attempt.
+struct Bench {
+    idp: FakeIdentityProvider,
+    saml: SamlConnector,
+    attempt: LoginAttempt,
+    request: ReceivedRequest,
+}
+
+fn request() -> UpstreamAuthorizationRequest {
+    UpstreamAuthorizationRequest {
+        state: "s".repeat(43),
+        nonce: "n".repeat(43),
+        verifier: Secret::new("v".repeat(43)),
+        redirect_uri: "https://hub.example/api/v2/callback/university".into(),
+        level: Level::Eidas1,
+        reauthenticate: false,
+        max_age: None,
+        auth_time_required: false,
+        level_names: Vec::new(),
+        login_hint: None,
+        forwarded: Default::default(),
+        ui_locales: None,
+    }
+}
+
+impl Bench {
+    async fn with(more: &str) -> Self {
+        let idp = FakeIdentityProvider::new();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("idp.xml");
+        std::fs::write(&path, idp.metadata("")).unwrap();
+        let file = format!(
+            "name = {{ en = \"U\" }}\nlevels = {{ lowest = \"eidas1\", highest = \"eidas2\" }}\n\
+             acr = {{ eidas1 = [\"{PASSWORD}\"], eidas2 = [\"{MFA}\"] }}\n[kind.saml]\n\
+             entity_id = \"{ENTITY_ID}\"\nmetadata_file = \"{}\"\n{more}\n",
+            path.display()
+        );
+        let configured = configured_of(KINDS, "university", &file, None);
+        let kind = configured.kind.downcast_ref::<SamlKind>().unwrap().clone();
+        let clock = Arc::new(ManualClock::at(NOW));
+        let capacities = ample_capacities().with_records(SAML_MESSAGE, 10);
+        let context = ConnectorContext {
+            store: store_with(capacities.with_records(SAML_ASSERTION, 10)),
+            ..context(Env::new(clock, Arc::new(SeededEntropy::new(1))))
+        };
+        let saml = SamlConnector::new(&kind, &configured, context).unwrap();
+        let redirect = saml.begin_login(request()).await.unwrap();
+        let received = ReceivedRequest::from_redirect(&redirect.url, None);
+        let attempt = LoginAttempt {
+            connector: "university".into(),
+            request: request(),
+            redirected_at: NOW,
+            redirect,
+        };
+        Self { idp, saml, attempt, request: received }
+    }
+
+    /// Completes the attempt with an assertion.
+    async fn complete(
+        &self,
+        class: &str,
+        edits: &[(&str, &str)],
+    ) -> Result<Authentication, ErrorCode> {
+        let [(_, response), _] = self.idp.respond(&self.request, class, NOW, edits);
+        let xml = String::from_utf8(STANDARD.decode(response).unwrap()).unwrap();
+        let state = &self.attempt.request.state;
+        let code = self.saml.messages.store_response(state, xml).await.unwrap();
+        let callback = CallbackParams {
+            code: Some(code),
+            iss: Some(ENTITY_ID.into()),
+            ..CallbackParams::default()
+        };
+        let completed = self.saml.complete_login(self.attempt.clone(), callback).await;
+        completed.map_err(|error| {
+            assert!(!error.detail.contains("angela"), "{}", error.detail);
+            error.code
+        })
+    }
+}
+
+#[tokio::test]
+async fn an_assertion_is_accepted_once_even_with_a_new_code() {
+    let bench = Bench::with("").await;
+    assert!(bench.complete(PASSWORD, &[]).await.is_ok());
+    assert_eq!(bench.complete(PASSWORD, &[]).await.err(), Some(codes::SAML_REPLAYED));
+}
+
+#[tokio::test]
+async fn the_subject_is_a_permanent_name_id_or_the_attribute_of_the_file() {
+    const PERSISTENT: &str = "urn:oasis:names:tc:SAML:2.0:nameid-format:persistent\">angela-7";
+    const EMAIL: &str =
+        "urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress\">angela@idp.example";
+    const EMAIL_FORMAT: &str =
+        "name_id_format = \"urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress\"";
+    let own = "Format=\"urn:oasis:names:tc:SAML:2.0:nameid-format:persistent\" NameQualifier=\"https://idp.example/saml\">angela-7";
+    let other = own.replace("idp.example", "other.example");
+    let format = format!("Format=\"{PERSISTENT}");
+    for (more, edit, expected) in [
+        ("", None, Ok("angela-7".to_owned())),
+        ("", Some((format.as_str(), own)), Ok("angela-7".to_owned())),
+        (
+            "",
+            Some((format.as_str(), other.as_str())),
+            Ok("[\"https://other.example/saml\",null,\"angela-7\"]".to_owned()),
+        ),
+        ("", Some((PERSISTENT, EMAIL)), Err(codes::SAML_SUBJECT)),
+        (EMAIL_FORMAT, Some((PERSISTENT, EMAIL)), Ok("angela@idp.example".to_owned())),
+        (
+            "",
+            Some((PERSISTENT, "urn:oasis:names:tc:SAML:2.0:nameid-format:transient\">angela-7")),
+            Err(codes::SAML_SUBJECT),
+        ),
+        ("subject_attribute = \"urn:oid:2.5.4.4\"", None, Ok("DUBOIS".to_owned())),
+        ("subject_attribute = \"uid\"", None, Err(codes::SAML_SUBJECT)),
+        (
+            "subject_attribute = \"gender\"",
+            Some((
+                "female</saml:AttributeValue>",
+                "female</saml:AttributeValue><saml:AttributeValue>x</saml:AttributeValue>",
+            )),
+            Err(codes::SAML_SUBJECT),
+        ),
+    ] {
+        let bench = Bench::with(more).await;
+        let edits: Vec<_> = edit.into_iter().collect();
+        let completed = bench.complete(PASSWORD, &edits).await;
+        let subject = completed.map(|login| login.upstream_subject.into_inner());
+        assert_eq!(subject, expected, "{more} {edit:?}");
+    }
+}
+
+#[tokio::test]
+async fn the_class_is_the_level_and_the_methods() {
+    use passerelle_federation::assurance::amr::UpstreamAmr;
+    for (class, expected) in [
+        (PASSWORD, Ok((Level::Eidas1, UpstreamAmr::from_methods(&["pwd"])))),
+        (MFA, Ok((Level::Eidas2, UpstreamAmr::from_methods(&["mfa"])))),
+        ("urn:oasis:names:tc:SAML:2.0:ac:classes:X509", Err(ErrorCode::AcrUnlisted)),
+    ] {
+        let completed = Bench::with("").await.complete(class, &[]).await;
+        let found = completed.map(|login| (login.level, login.amr));
+        assert_eq!(found, expected, "{class}");
+    }
+    let mut bench = Bench::with("").await;
+    bench.attempt.request.level = Level::Eidas2;
+    assert_eq!(bench.complete(PASSWORD, &[]).await.err(), Some(ErrorCode::AcrTooLow));
+}
+
+#[tokio::test]
+async fn attributes_of_standard_names_are_claims() {
+    let bench = Bench::with("").await;
+    let second = "<saml:AttributeValue>second</saml:AttributeValue>";
+    let two = format!("female</saml:AttributeValue>{second}");
+    let claims = bench.complete(PASSWORD, &[("female</saml:AttributeValue>", &two)]).await;
+    let claims = claims.unwrap().claims;
+    assert_eq!(claims["given_name"], "Angela Claire Louise");
+    assert_eq!(claims["urn:oid:2.5.4.4"], claims["family_name"]);
+    assert_eq!(claims["name_id"], "angela-7");
+    assert_eq!(claims["gender"], serde_json::json!(["female", "second"]));
+}
+
+#[tokio::test]
+async fn requests_have_what_the_file_says() {
+    for (more, part) in [
+        ("", "AssertionConsumerServiceURL=\"https://hub.example/connectors/university/saml/acs\""),
+        ("proxy_count = 0", "<samlp:Scoping ProxyCount=\"0\">"),
+        ("attribute_consuming_service = 2", "AttributeConsumingServiceIndex=\"2\""),
+        ("authn_context_comparison = \"minimum\"", "Comparison=\"minimum\""),
+        ("service_provider_entity_id = \"urn:hub\"", "<saml:Issuer>urn:hub</saml:Issuer>"),
+        ("name_id_format = \"urn:x\"", "<samlp:NameIDPolicy Format=\"urn:x\""),
+    ] {
+        let xml = Bench::with(more).await.request.xml;
+        assert!(xml.contains(part), "{part}: {xml}");
+        assert!(!xml.contains("RequesterID") && !xml.contains("ForceAuthn"), "{xml}");
+    }
+}
+
+#[tokio::test]
+async fn a_sample_is_verified_as_at_its_own_time() {
+    let bench = Bench::with("").await;
+    let [(_, response), _] = bench.idp.respond(&bench.request, PASSWORD, NOW, &[]);
+    let xml = STANDARD.decode(&response).unwrap();
+    for sample in [response.as_bytes(), &xml] {
+        let verified = bench.saml.verify_sample(sample, false).await.unwrap();
+        assert!(
+            verified.diagnostics.iter().all(|one| one.status == DiagnosticStatus::Ok),
+            "{:?}",
+            verified.diagnostics
+        );
+        assert_eq!(verified.claims.unwrap()["family_name"], "DUBOIS");
+    }
+    let forged = String::from_utf8(xml).unwrap().replace("DUBOIS", "DUPONT");
+    let verified = bench.saml.verify_sample(forged.as_bytes(), false).await.unwrap();
+    assert!(verified.claims.is_none());
+    let [finding] = &verified.diagnostics[..] else { panic!("{:?}", verified.diagnostics) };
+    assert!(finding.message.contains("was changed") && finding.fix.is_some(), "{finding:?}");
+    assert!(bench.saml.verify_sample(b"{\"a\": 1}", false).await.is_none());
+}
