@@ -20,6 +20,7 @@ const ADAPTERS: &[&[&str]] = &[
     &["connector", "oauth2"],
     &["ldap"],
     &["openid4vp"],
+    &["saml"],
     &["client_registration"],
     &["mail"],
     &["public_pages"],

@@ -12,7 +12,8 @@ const FILES: &[&str] = &[
 ];
 
 /// Folders of the kinds of connectors.
-const KINDS: &[&str] = &["crates/connector/src/", "crates/ldap/src/", "crates/openid4vp/src/"];
+const KINDS: &[&str] =
+    &["crates/connector/src/", "crates/ldap/src/", "crates/openid4vp/src/", "crates/saml/src/"];
 
 fn untyped_paths(sources: &[Source]) -> Vec<String> {
     let is_reloaded = |path: &str| {

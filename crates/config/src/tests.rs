@@ -47,6 +47,7 @@ pub(crate) const KINDS: Kinds = Kinds {
         passerelle_connector::oauth2::KIND,
         passerelle_ldap::KIND,
         passerelle_openid4vp::KIND,
+        passerelle_saml::KIND,
         passerelle_connector::persona::KIND,
     ],
     extensions: &[
@@ -54,6 +55,7 @@ pub(crate) const KINDS: Kinds = Kinds {
         passerelle_mail::EXTENSION,
         passerelle_openid4vp::EXTENSION,
         passerelle_public_pages::EXTENSION,
+        passerelle_saml::EXTENSION,
     ],
 };
 

@@ -8,6 +8,8 @@ use passerelle_extension::Extension;
 use passerelle_ldap as ldap;
 #[cfg(feature = "openid4vp")]
 use passerelle_openid4vp as openid4vp;
+#[cfg(feature = "saml")]
+use passerelle_saml as saml;
 use passerelle_telemetry::{Metrics, TelemetryError};
 
 /// The kinds of stores, registers and connectors of this program, and its optional crates.
@@ -28,6 +30,8 @@ const EXTENSIONS: &[Extension] = &[
     openid4vp::EXTENSION,
     #[cfg(feature = "public-pages")]
     passerelle_public_pages::EXTENSION,
+    #[cfg(feature = "saml")]
+    saml::EXTENSION,
 ];
 
 /// Every kind of connector, in the order of messages.
@@ -42,6 +46,10 @@ const CONNECTORS: &[ConnectorKindFormat] = &[
     openid4vp::KIND,
     #[cfg(not(feature = "openid4vp"))]
     ConnectorKindFormat::missing("openid4vp"),
+    #[cfg(feature = "saml")]
+    saml::KIND,
+    #[cfg(not(feature = "saml"))]
+    ConnectorKindFormat::missing("saml"),
     persona::KIND,
 ];
 
@@ -186,6 +194,16 @@ mod tests {
         let of_public_pages = ["/status", "/privacy", "public-status-title", "public_pages"];
         for name in of_public_pages {
             assert_eq!(lists.contains(name), cfg!(feature = "public-pages"), "{name}");
+        }
+        let of_saml = [
+            "/connectors/{connector}/saml/acs",
+            "Y020601",
+            "saml-send-title",
+            "saml_message",
+            "metadata_signers",
+        ];
+        for name in of_saml {
+            assert_eq!(lists.contains(name), cfg!(feature = "saml"), "{name}");
         }
         let is_of_wallets = |name: &&String| {
             let is_text = name.starts_with("wallet-") || name.starts_with("error-wallet-");

@@ -82,8 +82,8 @@ fn each_bad_connector_is_named_with_its_fix() {
 fn an_unknown_kind_is_answered_with_the_list() {
     let names: Vec<_> = KINDS.connectors.iter().map(|kind| kind.name).collect();
     for (to, key, words) in [
-        ("[kind.saml]", "kind.saml", "not one of the allowed words"),
-        ("[kind]\nsaml = 1\n[saml]", "kind.saml", "not one of the allowed words"),
+        ("[kind.cas]", "kind.cas", "not one of the allowed words"),
+        ("[kind]\ncas = 1\n[cas]", "kind.cas", "not one of the allowed words"),
     ] {
         let folder = Folder::good().edit("connectors/idp.toml", "[kind.oidc]", to);
         let (_, _, text) = folder.problem_at(key);

@@ -44,6 +44,7 @@ fn the_connector_template_is_a_good_connector() {
                 "kind.oauth2",
                 "kind.ldap",
                 "kind.openid4vp",
+                "kind.saml",
                 "acr.",
                 "amr (default)",
                 "mfa (default)",
@@ -55,18 +56,20 @@ fn the_connector_template_is_a_good_connector() {
 
 #[test]
 fn the_template_of_each_other_kind_is_a_good_connector_with_every_key() {
-    for kind in ["oauth2", "ldap", "openid4vp"] {
+    for kind in ["oauth2", "ldap", "openid4vp", "saml"] {
         let template =
             fs::read_to_string(repository().join(format!("connectors/{kind}.toml.template")))
                 .unwrap();
         let folder = Folder::good()
             .with("connectors/example.toml", &template)
             .with("wallet/access.pem", "")
-            .with("wallet/issuers.pem", "");
+            .with("wallet/issuers.pem", "")
+            .with("saml/idp.xml", "");
         folder
             .variable("CONNECTOR_EXAMPLE__CLIENT_SECRET", "x")
             .variable("CONNECTOR_EXAMPLE__BIND_PASSWORD", "x")
             .variable("CONNECTOR_EXAMPLE__PRIVATE_KEY", "x")
+            .variable("CONNECTOR_EXAMPLE__PRIVATE_KEYS", "x")
             .loaded();
         let own = format!("kind.{kind}.");
         let mut missing = missing_keys(connector_schema(KINDS.connectors), &template, &[]);

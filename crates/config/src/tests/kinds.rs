@@ -5,6 +5,7 @@ mod oauth2;
 mod oidc;
 mod openid4vp;
 mod persona;
+mod saml;
 
 use super::{Folder, check_rows_of};
 

@@ -1,0 +1,86 @@
+//! Tests invalid values of the `[kind.saml]` table.
+
+use crate::tests::kinds::check;
+
+/// A file that exists in the folder of the tests stands for the metadata, which is read when the
+/// connector is built.
+const SAML: &str = r#"
+name = { en = "University" }
+levels = { lowest = "eidas1", highest = "eidas2" }
+acr = { eidas1 = ["urn:oasis:names:tc:SAML:2.0:ac:classes:PasswordProtectedTransport"], eidas2 = ["https://refeds.org/profile/mfa"] }
+[kind.saml]
+entity_id = "https://idp.example/saml"
+metadata_file = "passerelle.toml"
+private_keys = { env = "CONNECTOR_KIND__SECRET" }
+"#;
+
+const FILE: &str = "metadata_file = \"passerelle.toml\"";
+
+#[test]
+fn each_bad_setting_is_named_with_its_fix() {
+    check(
+        SAML,
+        &[
+            ("https://idp.example/saml", "", "kind.saml.entity_id", "copy entityID"),
+            ("https://idp.example/saml", "my idp", "kind.saml.entity_id", "has a space"),
+            (
+                "private_keys",
+                "service_provider_entity_id = \"\"\nprivate_keys",
+                "kind.saml.service_provider_entity_id",
+                "is empty",
+            ),
+            (FILE, "", "kind.saml.metadata_file", "is missing"),
+            (FILE, "metadata_file = \"none.xml\"", "kind.saml.metadata_file", "missing"),
+            (
+                FILE,
+                "metadata_file = \"passerelle.toml\"\nmetadata_url = \"https://idp.example/metadata\"",
+                "kind.saml.metadata_url",
+                "another source",
+            ),
+            (
+                FILE,
+                "metadata_url = \"https://idp.example/metadata\"",
+                "kind.saml.metadata_signers",
+                "anyone on the way",
+            ),
+            (
+                FILE,
+                "metadata_query_url = \"http://mdq.example\"\nmetadata_signers = \"passerelle.toml\"",
+                "kind.saml.metadata_query_url",
+                "https",
+            ),
+            (
+                "private_keys",
+                "metadata_signers = \"passerelle.toml\"\nprivate_keys",
+                "kind.saml.metadata_signers",
+                "no effect",
+            ),
+            (
+                "private_keys",
+                "metadata_max_validity_days = 366\nprivate_keys",
+                "kind.saml.metadata_max_validity_days",
+                "from 1 to 365",
+            ),
+            (
+                "private_keys",
+                "name_id_format = \"urn:oasis:names:tc:SAML:2.0:nameid-format:transient\"\nprivate_keys",
+                "kind.saml.name_id_format",
+                "differs at each login",
+            ),
+            (
+                "private_keys",
+                "subject_attribute = \" \"\nprivate_keys",
+                "kind.saml.subject_attribute",
+                "is empty",
+            ),
+            (
+                "private_keys",
+                "internal_hosts = [\"https://idp\"]\nprivate_keys",
+                "kind.saml.internal_hosts[0]",
+                "host",
+            ),
+            ("CONNECTOR_KIND__SECRET", "OTHER", "kind.saml.private_keys.env", "CONNECTOR_KIND__"),
+            ("eidas2 = [", "eidas3 = [", "acr.eidas3", "outside this connector's levels"),
+        ],
+    );
+}
