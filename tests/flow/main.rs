@@ -57,6 +57,8 @@ mod refresh_tokens;
 mod released_files;
 mod reload;
 mod revocation;
+#[cfg(feature = "saml")]
+mod saml;
 mod sandbox;
 mod sessions;
 mod shared_store;
