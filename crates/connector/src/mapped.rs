@@ -186,7 +186,7 @@ mod tests {
                 auth_time: Some(Timestamp::from_seconds(1)),
                 claims,
                 unmapped_claims: Vec::new(),
-                id_token: None,
+                session_hint: None,
             })
         }
         async fn preload(&self) -> Result<(), ConnectorError> {

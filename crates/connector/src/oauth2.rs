@@ -264,7 +264,7 @@ impl Connector for Oauth2Connector {
             auth_time: Some(auth_time),
             claims,
             unmapped_claims: Vec::new(),
-            id_token: None,
+            session_hint: None,
         })
     }
 

@@ -246,7 +246,7 @@ impl Connector for OidcConnector {
             auth_time,
             claims: upstream.claim_groups.merge(id_token, userinfo),
             unmapped_claims: Vec::new(),
-            id_token: Some(tokens.id_token),
+            session_hint: Some(tokens.id_token),
         })
     }
 

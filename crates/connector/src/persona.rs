@@ -302,7 +302,7 @@ impl Connector for PersonaConnector {
             auth_time: Some(picked.at),
             claims: persona_claims(picked.person, picked.failure),
             unmapped_claims: Vec::new(),
-            id_token: None,
+            session_hint: None,
         })
     }
 

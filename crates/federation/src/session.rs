@@ -81,9 +81,9 @@ pub struct FinishedLogin {
     pub identity: Identity,
     /// When the register confirmed the identity, where verified claims are in use.
     pub confirmed_at: Option<Timestamp>,
-    /// The identity provider's ID token, the `id_token_hint` of a later logout.
-    #[serde(default, with = "passerelle_protocol::ids::stored_secret")]
-    pub id_token: Option<Secret<String>>,
+    /// As in [`Authentication`](crate::login::upstream::Authentication).
+    #[serde(rename = "id_token", default, with = "passerelle_protocol::ids::stored_secret")]
+    pub session_hint: Option<Secret<String>>,
 }
 
 impl Session {

@@ -115,7 +115,7 @@ impl Sessions {
             auth_time: authentication.auth_time,
             identity: grant.user.identity.clone(),
             confirmed_at: grant.user.confirmed_at,
-            id_token: authentication.id_token.clone(),
+            session_hint: authentication.session_hint.clone(),
         };
         let mut session = Session::start(finished, &digest::sha256_base64url(cookie.reveal()), now);
         // The session of the same user inherits the participants and consents of the previous one.

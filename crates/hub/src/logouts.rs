@@ -53,9 +53,9 @@ impl LogoutOutcome {
     }
 }
 
-/// Returns the `state` of a logout URL at an identity provider.
+/// Returns the `state` of a logout URL at an identity provider, in SAML its `RelayState`.
 pub fn redirect_state(url: &Url) -> Option<String> {
-    let states = url.query_pairs().filter(|(name, _)| name == "state");
+    let states = url.query_pairs().filter(|(name, _)| name == "state" || name == "RelayState");
     states.last().map(|(_, state)| state.into_owned())
 }
 
@@ -150,7 +150,7 @@ impl Logouts {
         let stored = LogoutDestination { participants, ..destination.clone() };
         // The destination is stored first: the browser that comes back must find it. Without room
         // for it the session ends, and the identity provider is not notified.
-        let is_saved = session.login.id_token.is_some()
+        let is_saved = session.login.session_hint.is_some()
             && self.save_destination(connector, &state, &stored).await;
         // Stored before the session ends, so that a restart in between loses no notice.
         let notices = self.notifier.store(self.logout_notices(session)).await;
@@ -166,8 +166,8 @@ impl Logouts {
                 Event::new(EventKind::LogoutCompleted).idp(connector).session(&ended.lineage);
             destination.service_provider.iter().fold(done, Event::sp)
         });
-        let id_token = ended.login.id_token.filter(|_| is_saved);
-        if let Some(url) = self.idp_logout_url(connector, id_token, &state).await {
+        let session_hint = ended.login.session_hint.filter(|_| is_saved);
+        if let Some(url) = self.idp_logout_url(connector, session_hint, &state).await {
             if let Err(code) = services
                 .logout_redirects
                 .remember(cookie, LogoutRequestKey::Destination(destination), url.as_str())
@@ -199,7 +199,7 @@ impl Logouts {
             LogoutDestination { login: Some(login.clone()), ..LogoutDestination::default() };
         // Only the session whose user the page showed.
         let reused = cookie.filter(|cookie| user.is_of_session(cookie));
-        let WrongUser { connector, id_token, .. } = user;
+        let WrongUser { connector, session_hint, .. } = user;
         if let Some(cookie) = reused
             && let Some(session) = self.services.sessions.find(cookie).await?
         {
@@ -209,10 +209,10 @@ impl Logouts {
             });
         }
         let state = self.services.core.env.entropy().token();
-        if id_token.is_none() || !self.save_destination(&connector, &state, &destination).await {
+        if session_hint.is_none() || !self.save_destination(&connector, &state, &destination).await {
             return Ok(None);
         }
-        let url = self.idp_logout_url(&connector, id_token, &state).await;
+        let url = self.idp_logout_url(&connector, session_hint, &state).await;
         if url.is_none() {
             self.remove_destination(&connector, &state).await;
         }
@@ -244,13 +244,13 @@ impl Logouts {
     async fn idp_logout_url(
         &self,
         connector: &ConnectorId,
-        id_token: Option<Secret<String>>,
+        session_hint: Option<Secret<String>>,
         state: &str,
     ) -> Option<Url> {
         let handle = self.services.connectors.enabled_handle(connector)?;
         let issuer = &self.services.core.issuer;
         let request = EndSessionRequest {
-            id_token: id_token?,
+            session_hint: session_hint?,
             post_logout_redirect_uri: format!("{issuer}/session/end/{connector}"),
             state: state.to_owned(),
         };

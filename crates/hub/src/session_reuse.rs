@@ -141,6 +141,6 @@ pub(super) fn session_authentication(session: &Session) -> Authentication {
         auth_time: session.login.auth_time,
         claims: serde_json::Map::new(),
         unmapped_claims: Vec::new(),
-        id_token: session.login.id_token.clone(),
+        session_hint: session.login.session_hint.clone(),
     }
 }

@@ -81,10 +81,25 @@ impl Logouts {
             tracing::warn!(%connector, %error, "logout token of the identity provider rejected");
             error.code
         })?;
-        services.sessions.use_logout_token(connector, &logout).await?;
-        let ended = self.end_sessions_of_logout(connector, &logout).await;
+        self.end_sessions_once(connector, &logout).await
+    }
+
+    /// Ends the sessions that a verified logout of this identity provider names. Returns their
+    /// number.
+    ///
+    /// # Errors
+    /// `LogoutTokenReplayed`; otherwise the error of the store, after which the same logout may be
+    /// sent again.
+    pub async fn end_sessions_once(
+        &self,
+        connector: &ConnectorId,
+        logout: &UpstreamLogout,
+    ) -> Result<usize, ErrorCode> {
+        let sessions = &self.services().sessions;
+        sessions.use_logout_token(connector, logout).await?;
+        let ended = self.end_sessions_of_logout(connector, logout).await;
         if ended.is_err() {
-            services.sessions.forget_logout_token(connector, &logout).await;
+            sessions.forget_logout_token(connector, logout).await;
         }
         ended
     }

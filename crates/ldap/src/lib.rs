@@ -451,7 +451,7 @@ impl Connector for LdapConnector {
             auth_time: Some(bind.at),
             claims: bind.claims,
             unmapped_claims: Vec::new(),
-            id_token: None,
+            session_hint: None,
         })
     }
 

@@ -204,7 +204,7 @@ impl WalletConnector {
             auth_time: Some(now),
             claims: user.claims,
             unmapped_claims: Vec::new(),
-            id_token: None,
+            session_hint: None,
         })
     }
 }

@@ -188,7 +188,7 @@ async fn a_valid_login_succeeds_with_the_claims_of_userinfo() {
         userinfo_claims,
         "unchanged, as mapping happens elsewhere"
     );
-    assert!(authentication.id_token.is_none());
+    assert!(authentication.session_hint.is_none());
     let script = fixture.script();
     let [token, userinfo] = script.log.as_slice() else { panic!("two calls") };
     let verifier = "v".repeat(43);

@@ -156,7 +156,7 @@ const fn response_mode(kind: &OidcKind) -> Option<&'static str> {
 /// `id_token_hint`, `client_id` names the hub.
 pub(super) fn end_session_url(endpoint: &Url, kind: &OidcKind, request: &EndSessionRequest) -> Url {
     let mut url = endpoint.clone();
-    let id_token = request.id_token.reveal();
+    let id_token = request.session_hint.reveal();
     match &kind.logout_hint_claim {
         None => {
             url.query_pairs_mut().append_pair("id_token_hint", id_token);

@@ -137,7 +137,7 @@ impl Consenting {
         let connector = authentication.connector;
         let banner =
             ChoiceBanner { connector: Some(connector.clone()), code: ErrorCode::UserCancelled };
-        let rejected = WrongUser { connector, id_token: authentication.id_token, session };
+        let rejected = WrongUser { connector, session_hint: authentication.session_hint, session };
         Step::save_and_answer(
             context,
             LoginState::Choosing(Choosing { banner: Some(banner) }),

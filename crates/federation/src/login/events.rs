@@ -288,8 +288,8 @@ pub enum LoginAnswer {
 #[derive(Clone)]
 pub struct WrongUser {
     pub connector: ConnectorId,
-    /// The `id_token_hint` of a logout at the identity provider.
-    pub id_token: Option<Secret<String>>,
+    /// As in [`Authentication`](super::upstream::Authentication).
+    pub session_hint: Option<Secret<String>>,
     /// Fingerprint of the reused session's cookie, if a session was reused.
     pub session: Option<String>,
 }

@@ -162,9 +162,10 @@ pub struct Authentication {
     /// Claims that the identity provider sent, and the connector's mapping could not build from it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unmapped_claims: Vec<ClaimName>,
-    /// The `id_token_hint` of a later logout.
-    #[serde(default, with = "passerelle_protocol::ids::stored_secret")]
-    pub id_token: Option<Secret<String>>,
+    /// What the connector needs to end the session at the identity provider: its ID token, or a JSON
+    /// object of the kind with the claims `sid` (a text or a list of texts) and `iat`.
+    #[serde(rename = "id_token", default, with = "passerelle_protocol::ids::stored_secret")]
+    pub session_hint: Option<Secret<String>>,
 }
 
 /// Content of a verified logout token (OpenID Connect Back-Channel Logout 1.0 §2.4). It has a
@@ -182,8 +183,8 @@ pub struct UpstreamLogout {
 /// §2).
 #[derive(Clone)]
 pub struct EndSessionRequest {
-    /// The identity provider's ID token, signed and no longer encrypted.
-    pub id_token: Secret<String>,
+    /// [`Authentication::session_hint`] of the session's login. An ID token is no longer encrypted.
+    pub session_hint: Secret<String>,
     /// 256 random bits.
     pub state: String,
     /// `{base_url}/api/v2/session/end/{connector}`.

@@ -61,7 +61,7 @@ mod tests {
             auth_time: Some(Timestamp::from_seconds(1)),
             identity: angela(),
             confirmed_at: None,
-            id_token: None,
+            session_hint: None,
         };
         let mut session = Session::start(finished, "lineage", Timestamp::from_seconds(1));
         session.add_participant(&"sp".into());

@@ -19,7 +19,7 @@ fn session(level: Level) -> Session {
         auth_time: Some(START),
         identity: angela(),
         confirmed_at: None,
-        id_token: None,
+        session_hint: None,
     };
     Session::start(finished, "lineage", START)
 }

@@ -2,15 +2,15 @@
 //! tokens (OpenID Connect Back-Channel Logout 1.0 §2.7), and those of a `sub` of this hub, for
 //! operators.
 //!
-//! The first index exists only for connectors whose file has `backchannel_logout = true`, the
-//! second one only with `index_sessions_by_sub`. They hold hashes, and name sessions by the keys of
+//! The first index exists only for connectors whose identity provider may end sessions, the second
+//! one only with `index_sessions_by_sub`. They hold hashes, and name sessions by the keys of
 //! their records.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::Sessions;
 use crate::records::{
@@ -28,6 +28,8 @@ use passerelle_store::{MAX_UPDATE_ATTEMPTS, NewRecord, Record, RecordKey, Record
 /// Maximum number of sessions of one `sub` or `sid`. A further one removes the oldest from the
 /// index.
 const MAX_INDEXED_SESSIONS: usize = 32;
+/// Values of `sid` by which one session is found.
+const MAX_SESSION_IDS: usize = 2;
 /// How long a logout is remembered that finds no session: as long as a login may be on its way.
 const LOGOUT_LIFETIME: Duration = Duration::from_secs(3600);
 /// How long a `jti` is stored after the token's expiry: the identity provider's clock may be
@@ -64,6 +66,11 @@ impl SessionIndex {
     }
 }
 
+/// Returns the claims that name the identity provider's session: of the ID token, or the hint's own.
+fn hint_claims(hint: &str) -> Map<String, Value> {
+    serde_json::from_str(hint).unwrap_or_else(|_| unverified_claims(hint))
+}
+
 impl Sessions {
     /// Adds a session that is about to be stored under this key to the index, if its connector
     /// accepts logout tokens.
@@ -86,16 +93,20 @@ impl Sessions {
             return Ok(());
         }
         // Verified when the login was completed.
-        let id_token = login.id_token.as_ref().map(|token| unverified_claims(token.reveal()));
-        let id_token = id_token.unwrap_or_default();
-        let issued_at = numeric_date(&id_token, "iat").ok().flatten();
-        let sid = id_token.get("sid").and_then(Value::as_str);
-        let by_sid = sid.map(|sid| upstream_session_key(&login.connector, "sid", sid));
+        let claims = login.session_hint.as_ref().map(|hint| hint_claims(hint.reveal()));
+        let claims = claims.unwrap_or_default();
+        let issued_at = numeric_date(&claims, "iat").ok().flatten();
+        let sids = match claims.get("sid") {
+            Some(Value::Array(sids)) => sids.as_slice(),
+            sid => sid.map(std::slice::from_ref).unwrap_or_default(),
+        };
+        let sids = sids.iter().filter_map(Value::as_str).take(MAX_SESSION_IDS);
+        let by_sid = sids.map(|sid| upstream_session_key(&login.connector, "sid", sid));
         let until = now + self.core.session_limits.lifetime;
         let by_subject =
             upstream_session_key(&login.connector, "sub", login.upstream_subject.reveal());
         let subject = Arc::clone(&by_subject.name);
-        for index in by_sid.into_iter().chain([by_subject]) {
+        for index in by_sid.chain([by_subject]) {
             let Some(updated) = self.add_to_index(&index, key, until).await? else { continue };
             if issued_at.is_some_and(|issued| updated.has_ended(issued, &subject)) {
                 return Err(ErrorCode::LoginRequired);

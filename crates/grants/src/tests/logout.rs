@@ -38,7 +38,7 @@ async fn codes_and_tokens_end_with_their_session_and_with_those_that_continue_it
     let (unharmed, _) = hub.tokens("another browser's", &[]).await;
 
     let ended = hub.grants.sessions.end(&cookie("second's session")).await.unwrap().unwrap();
-    assert_eq!(ended.login.id_token.unwrap().reveal(), "upstream.id.token");
+    assert_eq!(ended.login.session_hint.unwrap().reveal(), "upstream.id.token");
     assert!(hub.grants.sessions.find(&cookie("second's session")).await.unwrap().is_none());
     assert_eq!(hub.validate(&first).await, Err(ErrorCode::AccessTokenInvalid));
     assert_eq!(hub.redeem("second").await, Err(ErrorCode::CodeUnknown));

@@ -32,8 +32,22 @@ fn grant_by(hub: &Hub, code: &str, sid: &str) -> CodeGrant {
     let mut grant = hub.grant(code, &[]);
     let payload = json!({ "sid": sid, "iat": hub.now().seconds() }).to_string();
     let id_token = format!("e30.{}.c2ln", digest::base64url(payload.as_bytes()));
-    grant.user.authentication.id_token = Some(Secret::new(id_token));
+    grant.user.authentication.session_hint = Some(Secret::new(id_token));
     grant
+}
+
+/// A hint that is no ID token names the session by `sid`, too: in SAML, by its index and by the
+/// NameID alone.
+#[tokio::test]
+async fn a_logout_finds_a_session_by_each_name_that_the_hint_of_its_kind_has() {
+    let hub = hub(ample_capacities(), true);
+    let mut grant = hub.grant("one", &[]);
+    let hint = json!({ "sid": ["index", "user", "a third"], "iat": 7 }).to_string();
+    grant.user.authentication.session_hint = Some(Secret::new(hint));
+    hub.grants.codes.issue(&grant).await.unwrap();
+    for (sid, sessions) in [("index", 1), ("user", 1), ("a third", 0), ("another", 0)] {
+        assert_eq!(found(&hub, "idp", &logout(&hub, Some(sid), None)).await, sessions, "{sid}");
+    }
 }
 
 /// Begins a session by an ID token with this `sid`, issued now.

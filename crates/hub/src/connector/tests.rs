@@ -198,7 +198,7 @@ pub(crate) fn start_hanging() -> ConnectorHandle {
 
 fn request() -> EndSessionRequest {
     EndSessionRequest {
-        id_token: passerelle_protocol::ids::Secret::new("eyJ".into()),
+        session_hint: passerelle_protocol::ids::Secret::new("eyJ".into()),
         post_logout_redirect_uri: "https://hub.example/".into(),
         state: "s".into(),
     }

@@ -198,7 +198,7 @@ async fn responses_encrypted_with_each_algorithm_are_decrypted_and_verified() {
             "{alg}"
         );
         // RP-Initiated Logout 1.0 §2: the hint is the signed token.
-        assert_eq!(authentication.id_token.unwrap().reveal().split('.').count(), 3, "{alg}");
+        assert_eq!(authentication.session_hint.unwrap().reveal().split('.').count(), 3, "{alg}");
     }
 }
 

@@ -11,7 +11,7 @@ fn query_pairs(url: &str) -> std::collections::BTreeMap<String, String> {
 
 fn end_session_request() -> EndSessionRequest {
     EndSessionRequest {
-        id_token: Secret::new("id.token.signed".into()),
+        session_hint: Secret::new("id.token.signed".into()),
         state: "s".repeat(43),
         post_logout_redirect_uri: "https://hub.example/api/v2/session/end/fake".into(),
     }
@@ -76,7 +76,7 @@ async fn an_id_token_in_a_url_is_avoided_where_the_file_names_a_claim_as_hint() 
             script.sign(&script.claims)
         };
         let request =
-            EndSessionRequest { id_token: Secret::new(id_token), ..end_session_request() };
+            EndSessionRequest { session_hint: Secret::new(id_token), ..end_session_request() };
         let url = fixture.connector.end_session(request).await.unwrap().unwrap();
         assert!(!url.as_str().contains("eyJ"), "{url}");
         let query = query_pairs(url.as_str());
