@@ -26,7 +26,7 @@ impl ConnectorError {
     }
 
     /// Returns the error for a response with an unexpected status.
-    pub(crate) fn unexpected_status(what: &str, answer: &HttpResponse) -> Self {
+    pub fn unexpected_status(what: &str, answer: &HttpResponse) -> Self {
         let status = answer.status();
         // RFC 6585 §4: the server works, and limits the hub's requests.
         let code = if status == http::StatusCode::TOO_MANY_REQUESTS {

@@ -168,6 +168,12 @@ impl SafeHttpClient {
         Ok(Self { client, rules, limits, has_authorities })
     }
 
+    /// Returns the client with another size limit of response bodies. It shares its connections.
+    #[must_use]
+    pub fn with_max_body_bytes(self, max_body_bytes: usize) -> Self {
+        Self { limits: CallLimits { max_body_bytes, ..self.limits }, ..self }
+    }
+
     /// Checks whether `url` may be called, before its name is resolved.
     ///
     /// # Errors
