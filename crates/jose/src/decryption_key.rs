@@ -4,7 +4,9 @@
 mod trial;
 
 use josekit::jwe::{JweDecrypter, JweHeader};
-use josekit::jwk::Jwk;
+use josekit::jwk::alg::rsa::RsaKeyPair;
+use josekit::jwk::{Jwk, KeyPair as _};
+use openssl::pkey::{PKey, Private};
 use serde_json::{Map, Value};
 
 pub use self::trial::DecryptionTrialError;
@@ -27,6 +29,7 @@ pub struct DecryptionKey {
     pub kid: String,
     pub created: Timestamp,
     algorithm_keys: Vec<AlgorithmKey>,
+    local_rsa_key: Option<PKey<Private>>,
 }
 
 /// The key with one algorithm. A published JWK names one `alg` (RFC 7517 §4.4), so a key for two
@@ -65,7 +68,11 @@ impl DecryptionKey {
             .iter()
             .map(|alg| AlgorithmKey::local(*alg, &kid, private.reveal(), &public))
             .collect::<Result<_, _>>()?;
-        Ok(Self { key_type, kid, created, algorithm_keys })
+        let local_rsa_key = match key_type {
+            KeyType::Rsa => Some(rsa_private_key(private)?),
+            KeyType::Ec => None,
+        };
+        Ok(Self { key_type, kid, created, algorithm_keys, local_rsa_key })
     }
 
     /// Creates a key whose private half is in a device, from its public JWK and the algorithms that
@@ -90,7 +97,13 @@ impl DecryptionKey {
         if algorithm_keys.is_empty() || algorithm_keys.len() != algorithms.len() {
             return Err(KeyError::Unusable);
         }
-        Ok(Self { key_type, kid, created, algorithm_keys })
+        Ok(Self { key_type, kid, created, algorithm_keys, local_rsa_key: None })
+    }
+
+    /// Returns the private half of an RSA key, for what is encrypted outside of JOSE; `None` for a
+    /// key in a device, and for an EC key.
+    pub const fn local_rsa_key(&self) -> Option<&PKey<Private>> {
+        self.local_rsa_key.as_ref()
     }
 
     /// Returns the key in a device; `None` for a local key.
@@ -209,6 +222,12 @@ fn decrypter(
         .collect();
     let jwk = Jwk::from_map(without_kid).map_err(|_| KeyError::Unusable)?;
     jwe::decrypter(alg, &jwk).map_err(|_| KeyError::Unusable)
+}
+
+fn rsa_private_key(private: &PrivateJwk) -> Result<PKey<Private>, KeyError> {
+    let jwk = Jwk::from_map(private.reveal().clone()).map_err(|_| KeyError::Unusable)?;
+    let pair = RsaKeyPair::from_jwk(&jwk).map_err(|_| KeyError::Unusable)?;
+    PKey::private_key_from_pkcs8(&pair.to_der_private_key()).map_err(|_| KeyError::Unusable)
 }
 
 /// Checks that the private half decrypts what the public half encrypts: a mismatch would fail every
