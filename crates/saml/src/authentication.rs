@@ -112,7 +112,7 @@ impl AuthenticationRules {
             auth_time: Some(assertion.authn_instant.min(now)),
             claims: claims(assertion),
             unmapped_claims: Vec::new(),
-            id_token: logout.map(|logout| logout.to_hint()),
+            session_hint: logout.map(|logout| logout.to_hint()),
         })
     }
 

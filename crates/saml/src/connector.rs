@@ -17,6 +17,7 @@ use crate::error_codes::{SAML_METADATA, SAML_REPLAYED};
 use crate::extension::SAML_ASSERTION;
 use crate::metadata::{IdentityProviderMetadata, SamlEndpoint};
 use crate::metadata_source::MetadataSource;
+use crate::published_metadata::PublishedMetadata;
 use crate::redirect::RedirectMessage;
 use crate::response::{Assertion, ExpectedResponse, ResponseError, check_response};
 use crate::service_provider_keys::{REQUEST_ALGORITHM, ServiceProviderKeys};
@@ -52,6 +53,7 @@ pub struct SamlConnector {
     pub(crate) rules: AuthenticationRules,
     pub(crate) env: Env,
     pub(crate) messages: StoredMessages,
+    pub(crate) published: PublishedMetadata,
     store: LateStore,
 }
 
@@ -91,10 +93,11 @@ impl SamlConnector {
         let id = configured.id.clone();
         let secret = configured.client_secret.as_ref();
         Ok(Self {
-            metadata: MetadataSource::new(kind, &context)?,
+            metadata: MetadataSource::new(&id, kind, &context)?,
             keys: ServiceProviderKeys::new(secret, Arc::clone(&context.upstream_keys))?,
             rules: AuthenticationRules::new(&id, kind, acr_policy_from_file(&configured.file)),
             messages: StoredMessages::new(&id, context.store.clone(), context.env.clone()),
+            published: PublishedMetadata::default(),
             kind: kind.clone(),
             env: context.env,
             store: context.store,
@@ -164,8 +167,13 @@ impl SamlConnector {
                     .map_err(|error| internal(error.to_string()))?;
                 let algorithm = is_signed.then_some(REQUEST_ALGORITHM);
                 let xml = authn_request.to_xml();
-                let message =
-                    RedirectMessage::new(&location, "SAMLRequest", &xml, &request.state, algorithm);
+                let message = RedirectMessage::new(
+                    &location,
+                    "SAMLRequest",
+                    &xml,
+                    Some(&request.state),
+                    algorithm,
+                );
                 if !is_signed {
                     return Ok(message.into_url());
                 }
@@ -208,7 +216,7 @@ impl SamlConnector {
         let metadata = self.metadata.current().await?;
         let checked = match check(&metadata) {
             Err(ResponseError::Signature(XmlSignatureError::Signature)) => {
-                let newer = self.metadata.newer_than(&metadata).await?;
+                let newer = self.metadata.newer_than(&metadata).await;
                 check(newer.as_ref().unwrap_or(&metadata))
             }
             checked => checked,
@@ -299,7 +307,7 @@ impl Connector for SamlConnector {
         let now = self.env.now();
         let state = &attempt.request.state;
         let response = self.messages.take_response(code.reveal(), state, now).await?;
-        let decryption_keys = self.keys.decryption_keys();
+        let decryption_keys = self.keys.decryption_keys(&response, now).await;
         let request_id = self.request_id(state);
         let expected = ExpectedResponse {
             identity_provider: entity_id,
@@ -338,7 +346,7 @@ impl Connector for SamlConnector {
 
     async fn verify_sample(&self, sample: &[u8], _is_online: bool) -> Option<SampleVerification> {
         match self.metadata.current().await {
-            Ok(metadata) => self.verify_response_sample(sample, &metadata),
+            Ok(metadata) => self.verify_response_sample(sample, &metadata).await,
             Err(error) => {
                 let fix = "correct the source of the metadata in the file";
                 let finding = CheckDiagnostic::error("metadata", error.to_string(), fix);
@@ -358,8 +366,8 @@ impl Connector for SamlConnector {
     }
 
     fn certificate_expiries(&self) -> Vec<(&'static str, Timestamp)> {
-        let metadata = self.metadata.latest().and_then(|metadata| metadata.valid_until);
-        let expiries = [("metadata", metadata), ("saml_certificate", self.keys.expires_at())];
+        let file = self.metadata.file_valid_until();
+        let expiries = [("metadata", file), ("saml_certificate", self.keys.expires_at())];
         expiries.into_iter().filter_map(|(name, at)| Some((name, at?))).collect()
     }
 

@@ -1,5 +1,6 @@
 //! The page that posts a request, and the assertion consumer service.
 
+use actix_web::http::header::CONTENT_TYPE;
 use actix_web::{HttpResponse, web};
 use url::form_urlencoded::Serializer;
 
@@ -10,6 +11,7 @@ use passerelle_connector::error::ConnectorError;
 use passerelle_grants::error::GrantError;
 use passerelle_hub::Connectors;
 use passerelle_protocol::catalogue::ErrorCode;
+use passerelle_protocol::discovery::path;
 use passerelle_protocol::ids::ConnectorId;
 use passerelle_web::form;
 use passerelle_web::page_attempt::PageAttempt;
@@ -17,9 +19,10 @@ use passerelle_web::page_models::LoginPageContext;
 use passerelle_web::pages::HiddenField;
 use passerelle_web::rejection::Rejection;
 use passerelle_web::request_context::RequestContext;
-use passerelle_web::responses::{BASE_PATH, page_response, see_other};
+use passerelle_web::responses::{BASE_PATH, make_cacheable, page_response, see_other};
 
 use crate::error_codes::SAML_RESPONSE_MALFORMED;
+use crate::metadata_source::METADATA_MEDIA_TYPE;
 use crate::redirect::MAX_RELAY_STATE_BYTES;
 
 /// Bytes of the form with a response: the escapes of base64 and `RelayState` come on top.
@@ -98,9 +101,31 @@ pub(crate) async fn receive_response(
     Ok(see_other(&format!("{BASE_PATH}/callback/{connector}?{query}")))
 }
 
+/// Handles `GET /connectors/{connector}/saml/metadata`.
+///
+/// # Errors
+/// Returns the rejection to answer with.
+pub(crate) async fn show_metadata(
+    context: RequestContext,
+    path: web::Path<String>,
+) -> Result<HttpResponse, Rejection> {
+    let connector = ConnectorId::new(path.into_inner());
+    let base_url = hub_base_url(&context);
+    let xml =
+        with_connector(&context, &connector, async |saml| saml.published_metadata(base_url).await);
+    let xml = xml.await.map_err(Rejection::OutsideLogin)?;
+    let response = HttpResponse::Ok().insert_header((CONTENT_TYPE, METADATA_MEDIA_TYPE)).body(xml);
+    Ok(make_cacheable(response))
+}
+
+/// Returns the hub's address, without a slash at its end.
+pub(crate) fn hub_base_url(context: &RequestContext) -> &str {
+    context.hub.core.issuer.trim_end_matches(path::ISSUER)
+}
+
 /// Counts a refused message against the sender's network, as a failed client authentication: anyone
 /// can send one.
-fn rejection_of_sender(context: &RequestContext, code: ErrorCode) -> Rejection {
+pub(crate) fn rejection_of_sender(context: &RequestContext, code: ErrorCode) -> Rejection {
     let hub = &context.hub;
     let address = || hub.proxies.client_address(&context.request);
     match hub.core.rate_limits.check_failed_authentication(address) {

@@ -49,5 +49,6 @@ fn saml_endpoints() -> Vec<Endpoint> {
             .rejected_as(EventKind::CallbackRefused)
             .traced()
             .post(endpoints::receive_response),
+        Endpoint::document("/connectors/{connector}/saml/metadata", endpoints::show_metadata),
     ]
 }

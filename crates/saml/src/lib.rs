@@ -9,6 +9,7 @@
 
 pub mod authentication;
 pub mod authn_request;
+mod certificate;
 pub mod connector;
 mod diagnose;
 mod endpoints;
@@ -19,6 +20,8 @@ pub mod logout_subject;
 pub mod metadata;
 pub mod metadata_source;
 mod pages;
+mod published_certificates;
+mod published_metadata;
 pub mod redirect;
 pub mod response;
 mod sample;

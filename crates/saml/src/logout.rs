@@ -16,8 +16,9 @@ use crate::xml::{Element, Verified, VerifiedXml, XmlError};
 use crate::{SAML, SAMLP};
 
 const SUCCESS: &str = "urn:oasis:names:tc:SAML:2.0:status:Success";
+const RESPONDER: &str = "urn:oasis:names:tc:SAML:2.0:status:Responder";
 /// Age of a request or response that is accepted: one that was recorded must not end later sessions.
-const MAX_AGE: Duration = Duration::from_secs(5 * 60);
+pub const MAX_AGE: Duration = Duration::from_secs(5 * 60);
 
 /// Error returned for a logout message that is not for the hub now.
 #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -82,12 +83,13 @@ impl LogoutMessage<'_> {
         xml
     }
 
-    /// Returns the answer to a request: the hub has ended its session.
-    pub fn to_response(&self, in_response_to: &str) -> String {
+    /// Returns the answer to a request: whether the hub has ended its sessions.
+    pub fn to_response(&self, in_response_to: &str, has_ended: bool) -> String {
+        let status = if has_ended { SUCCESS } else { RESPONDER };
         let attribute = format!(" InResponseTo=\"{}\"", escape_attribute(in_response_to));
         let start = self.start("LogoutResponse", &attribute);
         format!(
-            "{start}<samlp:Status><samlp:StatusCode Value=\"{SUCCESS}\"/></samlp:Status>\
+            "{start}<samlp:Status><samlp:StatusCode Value=\"{status}\"/></samlp:Status>\
              </samlp:LogoutResponse>"
         )
     }
@@ -107,15 +109,16 @@ impl LogoutMessage<'_> {
 
 /// A request of the identity provider to end a user's sessions.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct LogoutRequest {
+pub struct SamlLogoutRequest {
     /// What the answer names.
     pub id: String,
+    pub issued_at: Timestamp,
     pub name_id: NameId,
     /// The sessions to end; empty for all of the user.
     pub session_indexes: Vec<String>,
 }
 
-impl LogoutRequest {
+impl SamlLogoutRequest {
     /// Reads a verified request.
     ///
     /// # Errors
@@ -128,7 +131,7 @@ impl LogoutRequest {
         use LogoutMessageError as E;
         let document = message.parse()?;
         let root = document.root();
-        let id = check_message(root, "LogoutRequest", parties, now)?;
+        let (id, issued_at) = check_message(root, "LogoutRequest", parties, now)?;
         if let Some(end) = root.attribute("NotOnOrAfter") {
             let end = parse_time(end).ok_or(E::NotOnOrAfter)?;
             if end + CLOCK_SKEW_TOLERANCE <= now {
@@ -139,6 +142,7 @@ impl LogoutRequest {
         let indexes = root.children_named(SAMLP, "SessionIndex").map(Element::text);
         Ok(Self {
             id: id.to_owned(),
+            issued_at,
             name_id: NameId::read(name_id).map_err(|_| E::NameId)?,
             session_indexes: indexes
                 .map(|index| index.map(str::to_owned))
@@ -149,13 +153,13 @@ impl LogoutRequest {
 
 /// The answer of the identity provider to a request of the hub.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct LogoutResponse {
+pub struct SamlLogoutResponse {
     pub in_response_to: Option<String>,
     /// Whether every session was ended: not for `PartialLogout` and errors.
     pub is_complete: bool,
 }
 
-impl LogoutResponse {
+impl SamlLogoutResponse {
     /// Reads a verified response.
     ///
     /// # Errors
@@ -179,13 +183,13 @@ impl LogoutResponse {
     }
 }
 
-/// Checks what both messages have, and returns the ID.
+/// Checks what both messages have, and returns the ID and the time of issue.
 fn check_message<'a>(
     root: Element<'a, Verified>,
     name: &str,
     parties: &LogoutParties<'_>,
     now: Timestamp,
-) -> Result<&'a str, LogoutMessageError> {
+) -> Result<(&'a str, Timestamp), LogoutMessageError> {
     use LogoutMessageError as E;
     let id = root.attribute("ID").filter(|id| !id.is_empty());
     let is_message = root.is(SAMLP, name) && root.attribute("Version") == Some("2.0");
@@ -201,5 +205,5 @@ fn check_message<'a>(
     if issued > now + CLOCK_SKEW_TOLERANCE || issued + MAX_AGE < now {
         return Err(E::IssueInstant);
     }
-    Ok(id)
+    Ok((id, issued))
 }

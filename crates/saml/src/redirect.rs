@@ -36,7 +36,7 @@ impl RedirectMessage {
         location: &Url,
         name: &str,
         xml: &str,
-        relay_state: &str,
+        relay_state: Option<&str>,
         algorithm: Option<SignatureAlgorithm>,
     ) -> Self {
         let mut encoder = DeflateEncoder::new(Vec::new(), Compression::default());
@@ -45,7 +45,9 @@ impl RedirectMessage {
         let deflated = encoder.finish().unwrap_or_default();
         let mut query = Serializer::new(String::new());
         query.append_pair(name, &STANDARD.encode(deflated));
-        query.append_pair("RelayState", relay_state);
+        if let Some(relay_state) = relay_state {
+            query.append_pair("RelayState", relay_state);
+        }
         if let Some(algorithm) = algorithm {
             query.append_pair("SigAlg", algorithm.uri());
         }

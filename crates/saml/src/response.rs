@@ -204,11 +204,11 @@ impl ResponseCheck<'_> {
         &self,
         issued: Option<Timestamp>,
         error: ResponseError,
-    ) -> Result<(), ResponseError> {
+    ) -> Result<Timestamp, ResponseError> {
         let issued = issued.ok_or(error.clone())?;
         let is_late = issued > self.now + CLOCK_SKEW_TOLERANCE;
         let is_early = issued + CLOCK_SKEW_TOLERANCE < self.expected.requested_at;
-        if is_late || is_early { Err(error) } else { Ok(()) }
+        if is_late || is_early { Err(error) } else { Ok(issued) }
     }
 
     /// Reads an assertion that the response's signature covers. A signature of its own must be

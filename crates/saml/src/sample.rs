@@ -4,14 +4,15 @@
 use std::time::Duration;
 
 use crate::authentication::{claims, response_error};
-use crate::connector::SamlConnector;
+use crate::connector::{SamlConnector, ServiceProvider};
 use crate::error_codes as codes;
 use crate::metadata::IdentityProviderMetadata;
 use crate::response::{
-    ClaimedRequest, ExpectedResponse, ResponseError, check_response, decode_response,
+    Assertion, ClaimedRequest, ExpectedResponse, ResponseError, check_response, decode_response,
 };
 use passerelle_connector::diagnostic::{CheckDiagnostic, SampleVerification};
 use passerelle_protocol::catalogue::ErrorCode;
+use passerelle_protocol::env::Timestamp;
 
 /// Between a request and its response: any time does.
 const ASSUMED_DELAY: Duration = Duration::from_secs(60);
@@ -19,7 +20,7 @@ const ASSUMED_DELAY: Duration = Duration::from_secs(60);
 impl SamlConnector {
     /// Verifies a response: XML, or the field `SAMLResponse` as a browser's tools show it. `None` for
     /// an object of claims.
-    pub(crate) fn verify_response_sample(
+    pub(crate) async fn verify_response_sample(
         &self,
         sample: &[u8],
         metadata: &IdentityProviderMetadata,
@@ -33,25 +34,10 @@ impl SamlConnector {
         } else {
             decode_response(&String::from_utf8_lossy(text))
         };
-        let outcome = decoded.and_then(|response| {
-            let claimed = ClaimedRequest::read(&response)?;
-            let hub = self.service_provider(claimed.base_url(&self.id));
-            let decryption_keys = self.keys.decryption_keys();
-            let expected = ExpectedResponse {
-                identity_provider: &self.kind.entity_id,
-                service_provider: &hub.entity_id,
-                consumer_url: &hub.consumer_url,
-                request_id: &claimed.request_id,
-                requested_at: claimed.issued_at - ASSUMED_DELAY,
-                force_authn: false,
-                verification_keys: &metadata.signing_keys,
-                decryption_keys: &decryption_keys,
-                allow_cbc: self.kind.allow_cbc,
-                scopes: &metadata.scopes,
-            };
-            let assertion = check_response(&response, &expected, claimed.issued_at)?;
-            Ok((assertion, hub, claimed.issued_at))
-        });
+        let outcome = match decoded {
+            Ok(response) => self.check_sample(&response, metadata).await,
+            Err(error) => Err(error),
+        };
         Some(match outcome {
             Err(error) => SampleVerification::rejected(rejection(&error)),
             Ok((assertion, hub, at)) => {
@@ -75,6 +61,30 @@ impl SamlConnector {
                 SampleVerification { diagnostics, claims: is_accepted.then_some(values) }
             }
         })
+    }
+
+    async fn check_sample(
+        &self,
+        response: &[u8],
+        metadata: &IdentityProviderMetadata,
+    ) -> Result<(Assertion, ServiceProvider, Timestamp), ResponseError> {
+        let claimed = ClaimedRequest::read(response)?;
+        let hub = self.service_provider(claimed.base_url(&self.id));
+        let decryption_keys = self.keys.decryption_keys(response, self.env.now()).await;
+        let expected = ExpectedResponse {
+            identity_provider: &self.kind.entity_id,
+            service_provider: &hub.entity_id,
+            consumer_url: &hub.consumer_url,
+            request_id: &claimed.request_id,
+            requested_at: claimed.issued_at - ASSUMED_DELAY,
+            force_authn: false,
+            verification_keys: &metadata.signing_keys,
+            decryption_keys: &decryption_keys,
+            allow_cbc: self.kind.allow_cbc,
+            scopes: &metadata.scopes,
+        };
+        let assertion = check_response(response, &expected, claimed.issued_at)?;
+        Ok((assertion, hub, claimed.issued_at))
     }
 }
 

@@ -6,10 +6,12 @@ use arc_swap::ArcSwap;
 use openssl::pkey::{Id, PKey, Private};
 use openssl::x509::X509;
 
-use crate::xml::{SignatureAlgorithm, XmlDecryptionKey};
+use crate::xml::{EncryptedContentKey, SignatureAlgorithm, XmlDecryptionKey, encrypted_keys};
 use passerelle_connector::error::ConnectorError;
 use passerelle_egress::certificate_expiry;
 use passerelle_jose::RelyingPartyKeys;
+use passerelle_jose::key_device::DeviceKey;
+use passerelle_jose::key_type::KeyType;
 use passerelle_protocol::alg::SigningAlg;
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::env::Timestamp;
@@ -83,14 +85,36 @@ impl ServiceProviderKeys {
         }
     }
 
-    /// Returns the keys to which assertions may be encrypted.
-    pub fn decryption_keys(&self) -> Vec<XmlDecryptionKey> {
-        match self {
+    /// Returns what decrypts a response: every key, as an identity provider may have read older
+    /// metadata. A key in a device decrypts the encrypted keys of the response here; it decrypts
+    /// RSA-OAEP with one hash function for both parts, and no NameID that is encrypted inside an
+    /// encrypted assertion.
+    pub async fn decryption_keys(&self, response: &[u8], now: Timestamp) -> Vec<XmlDecryptionKey> {
+        let keys = match self {
             Self::File(keys) => {
-                keys.iter().filter_map(|key| XmlDecryptionKey::new(key.private.clone())).collect()
+                let private = keys.iter().map(|key| key.private.clone());
+                return private.filter_map(XmlDecryptionKey::new).collect();
             }
-            Self::Hub(_) => Vec::new(),
+            Self::Hub(keys) => keys.load_full(),
+        };
+        let mut decryption = Vec::new();
+        for (key, _) in keys.states(now).into_iter().filter(|(key, _)| key.key_type == KeyType::Rsa)
+        {
+            decryption.extend(key.local_rsa_key().cloned().and_then(XmlDecryptionKey::new));
+            let Some(DeviceKey { device, uri }) = key.device_key() else { continue };
+            for EncryptedContentKey { hash, encrypted } in encrypted_keys(response) {
+                match device.decrypt(uri, hash, &encrypted).await {
+                    Ok(content_key) => decryption.push(XmlDecryptionKey::from_content_key(
+                        encrypted,
+                        content_key.into_inner(),
+                    )),
+                    Err(error) => {
+                        tracing::info!(%error, kid = key.kid, "key of a SAML response not decrypted")
+                    }
+                }
+            }
         }
+        decryption
     }
 }
 

@@ -50,6 +50,10 @@ pub struct SamlKind {
     /// Default: the hub's own keys for identity providers.
     #[serde(default)]
     pub private_keys: Option<SecretRef>,
+    /// Signs the hub's metadata at `/connectors/{connector}/saml/metadata`, which then is valid for
+    /// seven days.
+    #[serde(default)]
+    pub sign_metadata: bool,
     /// Signs each request; without, only if the metadata demands it.
     #[serde(default)]
     pub sign_requests: bool,

@@ -1,6 +1,7 @@
 //! Metadata of the hub as a service provider, for one identity provider.
 
 use std::fmt::Write as _;
+use std::time::Duration;
 
 use passerelle_protocol::env::Timestamp;
 
@@ -15,7 +16,8 @@ pub struct ServiceProviderMetadata<'a> {
     /// `ID` of the document, needed if it is signed.
     pub id: &'a str,
     pub entity_id: &'a str,
-    pub valid_until: Timestamp,
+    /// `None` for a document without an end.
+    pub validity: Option<MetadataValidity>,
     pub consumer_url: &'a str,
     pub logout_url: Option<&'a str>,
     /// Certificates in base64, the current one first; two during a rollover.
@@ -29,16 +31,30 @@ pub struct ServiceProviderMetadata<'a> {
     pub service_names: &'a [(String, String)],
 }
 
+/// How long a published document may be used.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct MetadataValidity {
+    pub valid_until: Timestamp,
+    /// After which time it should be fetched again.
+    pub cache_duration: Duration,
+}
+
 impl ServiceProviderMetadata<'_> {
     /// Returns the document.
     pub fn to_xml(&self) -> String {
         let mut xml = format!(
-            "<md:EntityDescriptor xmlns:md=\"{MD}\" ID=\"{}\" entityID=\"{}\" validUntil=\"{}\">\
-             <md:SPSSODescriptor protocolSupportEnumeration=\"{SAMLP}\" \
-             AuthnRequestsSigned=\"{}\" WantAssertionsSigned=\"true\">",
+            "<md:EntityDescriptor xmlns:md=\"{MD}\" ID=\"{}\" entityID=\"{}\"",
             escape_attribute(self.id),
             escape_attribute(self.entity_id),
-            format_time(self.valid_until),
+        );
+        if let Some(MetadataValidity { valid_until, cache_duration }) = self.validity {
+            let (end, seconds) = (format_time(valid_until), cache_duration.as_secs());
+            let _ = write!(xml, " validUntil=\"{end}\" cacheDuration=\"PT{seconds}S\"");
+        }
+        let _ = write!(
+            xml,
+            "><md:SPSSODescriptor protocolSupportEnumeration=\"{SAMLP}\" \
+             AuthnRequestsSigned=\"{}\" WantAssertionsSigned=\"true\">",
             self.signs_requests,
         );
         let keys =

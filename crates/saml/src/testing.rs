@@ -55,6 +55,12 @@ impl KeyPair {
         builder.build().to_der().unwrap()
     }
 
+    /// Returns the certificate in PEM.
+    pub fn certificate_pem(&self) -> String {
+        let certificate = openssl::x509::X509::from_der(&self.certificate()).unwrap();
+        String::from_utf8(certificate.to_pem().unwrap()).unwrap()
+    }
+
     /// Returns the public key.
     pub fn verification_key(&self) -> VerificationKey {
         VerificationKey::from_certificate(&self.certificate()).unwrap()

@@ -8,4 +8,6 @@ mod forgeries;
 mod identity_provider;
 mod logout;
 mod metadata;
+mod metadata_source;
+mod published_keys;
 mod requests;

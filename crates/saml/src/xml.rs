@@ -22,7 +22,9 @@ mod tests;
 pub use algorithm::{KeyRefusal, SignatureAlgorithm, VerificationKey};
 pub(crate) use canonical::attribute_escape;
 pub use document::{Element, Untrusted, Verified, VerifiedXml, XmlDocument, XmlText};
-pub use encryption::{ContentCiphers, XmlDecryptionError, XmlDecryptionKey};
+pub use encryption::{
+    ContentCiphers, EncryptedContentKey, XmlDecryptionError, XmlDecryptionKey, encrypted_keys,
+};
 pub use scan::{Limits, XmlError};
 pub(crate) use signature::{ENVELOPED, EXCLUSIVE, decode_base64};
 pub use signature::{XmlSignatureError, check_signature_positions, verify_detached};

@@ -30,11 +30,11 @@ const SCOPED_ATTRIBUTES: [&str; 5] = [
 pub struct Assertion {
     /// Must be accepted once.
     pub id: String,
+    pub issued_at: Timestamp,
     /// From when on the assertion is refused for its age.
     pub valid_until: Timestamp,
     pub name_id: Option<NameId>,
     pub authn_instant: Timestamp,
-    /// Needed to log out.
     pub session_index: Option<String>,
     pub session_not_on_or_after: Option<Timestamp>,
     /// `AuthnContextClassRef`.
@@ -72,7 +72,7 @@ impl ResponseCheck<'_> {
         let issuer = assertion.child(SAML, "Issuer")?.ok_or(E::Issuer)?;
         check_issuer(issuer, self.expected.identity_provider, E::Issuer)?;
         let issued = assertion.attribute("IssueInstant").and_then(parse_time);
-        self.issued_after_request(issued, E::IssueInstant)?;
+        let issued_at = self.issued_after_request(issued, E::IssueInstant)?;
         let subject = assertion.child(SAML, "Subject")?.ok_or(E::SubjectMissing)?;
         let confirmed_until = self.confirmation(subject)?;
         let conditions = assertion.child(SAML, "Conditions").ok().flatten();
@@ -87,6 +87,7 @@ impl ResponseCheck<'_> {
         let authorities = context.children_named(SAML, "AuthenticatingAuthority");
         Ok(Assertion {
             id: id.to_owned(),
+            issued_at,
             valid_until: confirmed_until + CLOCK_SKEW_TOLERANCE,
             name_id: self.name_id(subject)?,
             authn_instant: self.authn_instant(statement)?,

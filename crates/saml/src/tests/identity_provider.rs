@@ -99,6 +99,16 @@ pub(crate) const CBC: Encryption =
 
 /// Encrypts an element to the hub, as `EncryptedAssertion` or `EncryptedID`.
 pub(crate) fn encrypted(name: &str, plaintext: &str, encryption: &Encryption) -> String {
+    encrypted_to(&KEYS.hub, name, plaintext, encryption)
+}
+
+/// Encrypts an element to this key.
+pub(crate) fn encrypted_to(
+    recipient: &PKey<Private>,
+    name: &str,
+    plaintext: &str,
+    encryption: &Encryption,
+) -> String {
     let key = [7; 32];
     let mut content = vec![9; 12];
     if encryption.cipher.ends_with("gcm") {
@@ -115,7 +125,7 @@ pub(crate) fn encrypted(name: &str, plaintext: &str, encryption: &Encryption) ->
         content
             .extend(encrypt(Cipher::aes_256_cbc(), &key, Some(&iv), plaintext.as_bytes()).unwrap());
     }
-    let mut encrypter = Encrypter::new(&KEYS.hub).unwrap();
+    let mut encrypter = Encrypter::new(recipient).unwrap();
     encrypter.set_rsa_padding(encryption.padding).unwrap();
     if encryption.padding == Padding::PKCS1_OAEP {
         encrypter.set_rsa_oaep_md((encryption.digest)()).unwrap();
@@ -196,6 +206,16 @@ pub(crate) fn check_by_keys(
     change: impl FnOnce(&mut ExpectedResponse<'_>),
 ) -> Result<Assertion, ResponseError> {
     let decryption_keys = [XmlDecryptionKey::new(KEYS.hub.clone()).unwrap()];
+    check_encrypted(response, verification_keys, &decryption_keys, change)
+}
+
+/// Checks a response by other keys of both parties.
+pub(crate) fn check_encrypted(
+    response: &str,
+    verification_keys: &[VerificationKey],
+    decryption_keys: &[XmlDecryptionKey],
+    change: impl FnOnce(&mut ExpectedResponse<'_>),
+) -> Result<Assertion, ResponseError> {
     let scopes = ["idp.example".to_owned()];
     let mut expected = ExpectedResponse {
         identity_provider: "https://idp.example/saml",
@@ -205,7 +225,7 @@ pub(crate) fn check_by_keys(
         requested_at: time(REQUESTED),
         force_authn: true,
         verification_keys,
-        decryption_keys: &decryption_keys,
+        decryption_keys,
         allow_cbc: false,
         scopes: &scopes,
     };

@@ -4,7 +4,7 @@ use url::Url;
 
 use super::identity_provider::*;
 use crate::logout::{
-    LogoutMessage, LogoutMessageError as E, LogoutParties, LogoutRequest, LogoutResponse,
+    LogoutMessage, LogoutMessageError as E, LogoutParties, SamlLogoutRequest, SamlLogoutResponse,
 };
 use crate::redirect::{ReceivedMessage, RedirectError, RedirectMessage};
 use crate::response::NameId;
@@ -41,7 +41,7 @@ fn request() -> String {
 /// Sends a message by a redirect, and returns the query.
 fn query_signed_by(pair: &KeyPair, name: &str, xml: &str) -> String {
     let location = Url::parse(PARTIES.logout_url).unwrap();
-    let message = RedirectMessage::new(&location, name, xml, "st/ate", Some(pair.algorithm));
+    let message = RedirectMessage::new(&location, name, xml, Some("st/ate"), Some(pair.algorithm));
     let signature = pair.algorithm.sign(&pair.private, message.signing_input()).unwrap();
     message.with_signature(&signature).query().unwrap().to_owned()
 }
@@ -50,30 +50,31 @@ fn verify(query: &str) -> Result<ReceivedMessage, RedirectError> {
     ReceivedMessage::verify(query, &[KEYS.provider.verification_key()])
 }
 
-fn read_request(xml: &str) -> Result<LogoutRequest, E> {
+fn read_request(xml: &str) -> Result<SamlLogoutRequest, E> {
     let received = verify(&query_signed_by(&KEYS.provider, "SAMLRequest", xml)).unwrap();
     assert!(!received.is_response);
     assert_eq!(received.relay_state.as_deref(), Some("st/ate"));
-    LogoutRequest::read(&received.message, &PARTIES, time(NOW))
+    SamlLogoutRequest::read(&received.message, &PARTIES, time(NOW))
 }
 
-fn read_response(xml: &str) -> Result<LogoutResponse, E> {
+fn read_response(xml: &str) -> Result<SamlLogoutResponse, E> {
     let received = verify(&query_signed_by(&KEYS.provider, "SAMLResponse", xml)).unwrap();
     assert!(received.is_response);
-    LogoutResponse::read(&received.message, &PARTIES, time(NOW))
+    SamlLogoutResponse::read(&received.message, &PARTIES, time(NOW))
 }
 
 #[test]
 fn a_request_names_the_user_and_the_session() {
     let request = read_request(&request()).unwrap();
     assert_eq!(request.id, "_l1");
+    assert_eq!(request.issued_at, time("2026-11-29T17:00:00Z"));
     assert_eq!(request.name_id, name_id());
     assert_eq!(request.session_indexes, ["_s1"]);
 }
 
 #[test]
 fn a_response_says_whether_every_session_ended() {
-    let complete = message().to_response("_l0");
+    let complete = message().to_response("_l0", true);
     let partial = edit(
         &complete,
         &[(
@@ -81,9 +82,9 @@ fn a_response_says_whether_every_session_ended() {
             "Success\"><samlp:StatusCode Value=\"urn:oasis:names:tc:SAML:2.0:status:PartialLogout\"/></samlp:StatusCode>",
         )],
     );
-    let failed = edit(&complete, &[("status:Success", "status:Responder")]);
+    let failed = message().to_response("_l0", false);
     for (xml, is_complete) in [(complete, true), (partial, false), (failed, false)] {
-        let expected = LogoutResponse { in_response_to: Some("_l0".to_owned()), is_complete };
+        let expected = SamlLogoutResponse { in_response_to: Some("_l0".to_owned()), is_complete };
         assert_eq!(read_response(&xml), Ok(expected));
     }
 }
@@ -103,7 +104,7 @@ fn forged_logout_messages_are_refused_each_for_its_rule() {
     ];
     for (from, to, rule) in edits {
         assert_eq!(read_request(&edit(&request(), &[(from, to)])), Err(rule), "request: {to}");
-        let response = edit(&message().to_response("_l0"), &[(from, to)]);
+        let response = edit(&message().to_response("_l0", true), &[(from, to)]);
         assert_eq!(read_response(&response), Err(rule), "response: {to}");
     }
     for (from, to, rule) in [
@@ -125,7 +126,7 @@ fn forged_logout_messages_are_refused_each_for_its_rule() {
         };
         assert_eq!(read_request(&request), Err(rule), "{to}");
     }
-    assert_eq!(read_request(&message().to_response("_l0")), Err(E::NotALogoutMessage));
+    assert_eq!(read_request(&message().to_response("_l0", true)), Err(E::NotALogoutMessage));
     assert_eq!(read_response(&request()), Err(E::NotALogoutMessage));
 }
 
@@ -133,7 +134,7 @@ fn forged_logout_messages_are_refused_each_for_its_rule() {
 fn redirects_that_the_identity_provider_did_not_sign_are_refused() {
     let good = query_signed_by(&KEYS.provider, "SAMLRequest", &request());
     let (unsigned, signature) = good.split_once("&Signature=").unwrap();
-    let other = query_signed_by(&KEYS.provider, "SAMLRequest", &message().to_response("_l0"));
+    let other = query_signed_by(&KEYS.provider, "SAMLRequest", &message().to_response("_l0", true));
     let (other_message, _) = other.split_once("&RelayState").unwrap();
     let (message, rest) = good.split_once("&RelayState").unwrap();
     let sha1 =

@@ -9,10 +9,10 @@ use crate::metadata::{
 };
 use crate::xml::{Limits, VerifiedXml, XmlError, XmlSignatureError};
 
-const ENTITY: &str = "https://idp.example/saml";
+pub(super) const ENTITY: &str = "https://idp.example/saml";
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-fn entity(certificates: &[Vec<u8>]) -> String {
+pub(super) fn entity(certificates: &[Vec<u8>]) -> String {
     let keys: String = certificates
         .iter()
         .map(|der| {
@@ -40,7 +40,7 @@ fn entity(certificates: &[Vec<u8>]) -> String {
     )
 }
 
-fn provider() -> String {
+pub(super) fn provider() -> String {
     entity(&[KEYS.provider.certificate()])
 }
 

@@ -1,6 +1,7 @@
 //! Requests and metadata of the hub.
 
 use std::io::Read as _;
+use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -10,7 +11,7 @@ use url::Url;
 use super::identity_provider::*;
 use crate::authn_request::{AuthnRequest, Comparison};
 use crate::redirect::RedirectMessage;
-use crate::sp_metadata::ServiceProviderMetadata;
+use crate::sp_metadata::{MetadataValidity, ServiceProviderMetadata};
 use crate::xml::{Limits, VerificationKey, XmlText};
 
 fn request() -> AuthnRequest<'static> {
@@ -90,7 +91,7 @@ fn a_redirect_is_signed_over_its_parameters_in_their_order() {
         &location,
         "SAMLRequest",
         &request().to_xml(),
-        "s t&ate",
+        Some("s t&ate"),
         Some(key.algorithm),
     );
     let signature = key.algorithm.sign(&key.private, message.signing_input()).unwrap();
@@ -122,7 +123,10 @@ fn metadata_of_the_hub_has_both_keys_of_a_rollover() {
     let metadata = ServiceProviderMetadata {
         id: "_m1",
         entity_id: "https://hub.example/saml",
-        valid_until: time("2026-12-06T00:00:00Z"),
+        validity: Some(MetadataValidity {
+            valid_until: time("2026-12-06T00:00:00Z"),
+            cache_duration: Duration::from_secs(3600),
+        }),
         consumer_url: "https://hub.example/saml/acs",
         logout_url: Some("https://hub.example/saml/logout"),
         signing_certificates: &certificates,
@@ -137,6 +141,8 @@ fn metadata_of_the_hub_has_both_keys_of_a_rollover() {
     let document = xml.parse().unwrap();
     let root = document.root();
     assert!(root.verify_signature(&[KEYS.provider.verification_key()]).is_ok());
+    assert_eq!(root.attribute("validUntil"), Some("2026-12-06T00:00:00Z"));
+    assert_eq!(root.attribute("cacheDuration"), Some("PT3600S"));
     let role = root.children().last().unwrap();
     let names: Vec<_> = role.children().map(|child| child.name()).collect();
     // The order of the schema.

@@ -2,9 +2,11 @@
 
 use openssl::encrypt::Decrypter;
 use openssl::hash::MessageDigest;
+use openssl::nid::Nid;
 use openssl::pkey::{Id, PKey, Private};
 use openssl::rsa::Padding;
 use openssl::symm::{Cipher, decrypt, decrypt_aead};
+use passerelle_jose::key_device::OaepHash;
 
 use super::document::{Element, Untrusted, Verified, VerifiedXml, XmlText};
 use super::scan::{Limits, XmlError};
@@ -41,19 +43,41 @@ pub enum XmlDecryptionError {
     Xml(#[from] XmlError),
 }
 
-/// A private key of the hub to which identity providers encrypt.
+/// What decrypts the content that identity providers encrypt to the hub.
 #[derive(Clone, derive_more::Debug)]
 #[debug("XmlDecryptionKey")]
-pub struct XmlDecryptionKey(PKey<Private>);
+pub struct XmlDecryptionKey(DecryptionSecret);
+
+#[derive(Clone)]
+enum DecryptionSecret {
+    PrivateKey(PKey<Private>),
+    /// A content key that a device decrypted, and its encrypted form.
+    ContentKey {
+        encrypted: Vec<u8>,
+        key: Vec<u8>,
+    },
+}
 
 impl XmlDecryptionKey {
     /// Takes an RSA key of at least 2,048 bits; `None` for any other.
     pub fn new(key: PKey<Private>) -> Option<Self> {
-        (key.id() == Id::RSA && key.bits() >= 2048).then_some(Self(key))
+        let is_accepted = key.id() == Id::RSA && key.bits() >= 2048;
+        is_accepted.then_some(Self(DecryptionSecret::PrivateKey(key)))
+    }
+
+    /// Takes what a device decrypted of a key of [`encrypted_keys`].
+    pub fn from_content_key(encrypted: Vec<u8>, key: Vec<u8>) -> Self {
+        Self(DecryptionSecret::ContentKey { encrypted, key })
     }
 
     fn decrypt(&self, transport: KeyTransport, encrypted: &[u8]) -> Option<Vec<u8>> {
-        let mut decrypter = Decrypter::new(&self.0).ok()?;
+        let private = match &self.0 {
+            DecryptionSecret::PrivateKey(private) => private,
+            DecryptionSecret::ContentKey { encrypted: own, key } => {
+                return (own == encrypted).then(|| key.clone());
+            }
+        };
+        let mut decrypter = Decrypter::new(private).ok()?;
         decrypter.set_rsa_padding(Padding::PKCS1_OAEP).ok()?;
         decrypter.set_rsa_oaep_md(transport.digest).ok()?;
         decrypter.set_rsa_mgf1_md(transport.mask).ok()?;
@@ -62,6 +86,32 @@ impl XmlDecryptionKey {
         key.truncate(length);
         Some(key)
     }
+}
+
+/// A content key that a device must decrypt by RSA-OAEP.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct EncryptedContentKey {
+    /// Hash function of RSA-OAEP and of its mask.
+    pub hash: OaepHash,
+    pub encrypted: Vec<u8>,
+}
+
+/// Returns the encrypted keys of a document, before anything of it is verified. Leaves out those
+/// with two different hash functions, which devices don't decrypt.
+pub fn encrypted_keys(document: &[u8]) -> Vec<EncryptedContentKey> {
+    let Ok(text) = XmlText::read(document, Limits::RESPONSE) else { return Vec::new() };
+    let Ok(document) = text.parse() else { return Vec::new() };
+    let keys = document.root().descendants_named(XENC, "EncryptedKey").take(MAX_ENCRYPTED_KEYS);
+    let read = |key| {
+        let KeyTransport { digest, mask } = KeyTransport::read(key).ok()?;
+        let hash = match (digest.type_(), mask.type_()) {
+            (Nid::SHA1, Nid::SHA1) => OaepHash::Sha1,
+            (Nid::SHA256, Nid::SHA256) => OaepHash::Sha256,
+            _ => return None,
+        };
+        Some(EncryptedContentKey { hash, encrypted: cipher_value(key, Limits::RESPONSE).ok()? })
+    };
+    keys.filter_map(read).collect()
 }
 
 impl Element<'_, Verified> {
