@@ -30,7 +30,7 @@ use passerelle_connector::kind_settings::acr_policy_from_file;
 use passerelle_connector::port::{Connector, ConnectorContext};
 use passerelle_connector::{ConfiguredConnector, code_flow, hub_page};
 use passerelle_federation::login::upstream::{
-    Authentication, AuthorizationRedirect, CallbackParams, LoginAttempt,
+    Authentication, AuthorizationRedirect, CallbackParams, EndSessionRequest, LoginAttempt,
     UpstreamAuthorizationRequest,
 };
 use passerelle_protocol::catalogue::ErrorCode;
@@ -324,6 +324,10 @@ impl Connector for SamlConnector {
         let assertion = self.check_response(&response, &expected, now).await?;
         self.accept_once(&assertion, now).await?;
         self.rules.authentication(assertion, &hub, attempt.request.level, now)
+    }
+
+    async fn end_session(&self, request: EndSessionRequest) -> Result<Option<Url>, ConnectorError> {
+        self.logout_url(&request).await
     }
 
     async fn preload(&self) -> Result<(), ConnectorError> {

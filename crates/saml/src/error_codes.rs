@@ -10,5 +10,6 @@ passerelle_protocol::error_codes! {
     SAML_CONTENT = "Y020606" 502 "server_error" Error Upstream IdentityProvider "error-idp-trouble" "The SAML assertion lacks something that the profile demands.", CausedByBrowser;
     SAML_SUBJECT = "Y020607" 502 "server_error" Error Upstream IdentityProvider "error-idp-trouble" "The SAML assertion has no permanent identifier of the user.", CausedByBrowser;
     SAML_REPLAYED = "Y020608" 502 "server_error" Warn Upstream IdentityProvider "error-idp-trouble" "The SAML assertion was used before.", CausedByBrowser;
+    SAML_LOGOUT = "Y020610" 400 "invalid_request" Warn Upstream IdentityProvider "error-bad-request" "The logout message of the identity provider is not accepted.", CausedByBrowser;
     SAML_REQUEST_REFUSED = "Y020609" 502 "server_error" Error Upstream Operator "error-idp-trouble" "The identity provider refuses the hub's SAML request.", CausedByBrowser;
 }

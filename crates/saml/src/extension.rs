@@ -6,7 +6,7 @@ use passerelle_localization::MessageTexts;
 use passerelle_store::{RecordKind, RecordRetention, Usage};
 use passerelle_web::endpoint::Endpoint;
 
-use super::{endpoints, error_codes};
+use super::{endpoints, error_codes, single_logout};
 
 /// A request that a page of the hub posts, or a response until its login continues. Anyone can send
 /// a response, so the capacity is none of another kind's.
@@ -49,6 +49,9 @@ fn saml_endpoints() -> Vec<Endpoint> {
             .rejected_as(EventKind::CallbackRefused)
             .traced()
             .post(endpoints::receive_response),
+        Endpoint::at("/connectors/{connector}/saml/logout")
+            .rejected_as(EventKind::CallbackRefused)
+            .get(single_logout::receive_logout),
         Endpoint::document("/connectors/{connector}/saml/metadata", endpoints::show_metadata),
     ]
 }

@@ -29,6 +29,7 @@ pub mod service_provider_keys;
 mod settings;
 mod settings_checks;
 pub mod signed_document;
+mod single_logout;
 pub mod sp_metadata;
 pub mod stored_messages;
 #[cfg(any(test, feature = "testing"))]

@@ -38,6 +38,10 @@ impl KindSettings for SamlKind {
         true
     }
 
+    fn accepts_backchannel_logout(&self) -> bool {
+        self.single_logout
+    }
+
     fn addresses(&self) -> Vec<&str> {
         self.metadata_url.iter().chain(&self.metadata_query_url).map(String::as_str).collect()
     }

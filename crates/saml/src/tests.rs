@@ -11,3 +11,4 @@ mod metadata;
 mod metadata_source;
 mod published_keys;
 mod requests;
+mod single_logout;
