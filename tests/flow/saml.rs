@@ -1,6 +1,8 @@
 //! Users who sign in at a SAML identity provider: whole logins, and what strangers may not do with
 //! responses, which arrive without the cookies of the login.
 
+mod logout;
+
 use openssl::x509::X509;
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_testkit::fake_identity_provider::{

@@ -11,6 +11,9 @@ use passerelle_protocol::env::Timestamp;
 use url::Url;
 
 use super::KeyPair;
+use crate::logout::LogoutMessage;
+use crate::redirect::{ReceivedMessage, RedirectMessage};
+use crate::response::NameId;
 use crate::time::format_time;
 use crate::xml::{Element, Limits, SignatureAlgorithm, Untrusted, VerificationKey, XmlText};
 use crate::{SAML, SAMLP};
@@ -99,6 +102,57 @@ impl FakeIdentityProvider {
         );
         form_fields(request, &response(request, now, &code, ""))
     }
+
+    /// Returns the query of a signed request to end the session of a login, or without one all
+    /// sessions of Angela.
+    pub fn request_logout(
+        &self,
+        login: Option<&ReceivedRequest>,
+        logout_url: &str,
+        now: Timestamp,
+    ) -> String {
+        let name_id = NameId {
+            value: "angela-7".to_owned(),
+            format: None,
+            name_qualifier: None,
+            sp_name_qualifier: None,
+        };
+        let index = login.map(|login| format!("_s{}", login.id));
+        let xml = logout_message("_logout", logout_url, now).to_request(&name_id, index.as_deref());
+        self.sign_redirect(logout_url, "SAMLRequest", &xml, "the provider's state")
+    }
+
+    /// Reads the hub's logout request in an address, and returns the query of the signed answer.
+    pub fn answer_logout(
+        &self,
+        url: &str,
+        hub: &VerificationKey,
+        logout_url: &str,
+        now: Timestamp,
+        has_ended: bool,
+    ) -> String {
+        let url = Url::parse(url).unwrap();
+        let received =
+            ReceivedMessage::verify(url.query().unwrap(), std::slice::from_ref(hub)).unwrap();
+        let document = received.message.parse().unwrap();
+        let name_id = document.root().child(SAML, "NameID").unwrap().unwrap();
+        assert_eq!(name_id.text().unwrap(), "angela-7");
+        let id = document.root().attribute("ID").unwrap();
+        let xml = logout_message("_answer", logout_url, now).to_response(id, has_ended);
+        self.sign_redirect(logout_url, "SAMLResponse", &xml, &received.relay_state.unwrap())
+    }
+
+    fn sign_redirect(&self, location: &str, name: &str, xml: &str, relay_state: &str) -> String {
+        let (location, algorithm) = (Url::parse(location).unwrap(), self.key.algorithm);
+        let message =
+            RedirectMessage::new(&location, name, xml, Some(relay_state), Some(algorithm));
+        let signature = algorithm.sign(&self.key.private, message.signing_input()).unwrap();
+        message.with_signature(&signature).query().unwrap().to_owned()
+    }
+}
+
+fn logout_message<'a>(id: &'a str, logout_url: &'a str, now: Timestamp) -> LogoutMessage<'a> {
+    LogoutMessage { id, issued_at: now, destination: logout_url, issuer: ENTITY_ID }
 }
 
 impl Default for FakeIdentityProvider {
@@ -155,7 +209,8 @@ impl ReceivedRequest {
     }
 }
 
-fn hub_key(certificate: &X509) -> VerificationKey {
+/// Returns the key of the hub's certificate.
+pub fn hub_key(certificate: &X509) -> VerificationKey {
     VerificationKey::from_certificate(&certificate.to_der().unwrap()).unwrap()
 }
 
