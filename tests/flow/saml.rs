@@ -170,7 +170,7 @@ fn saml_time(seconds: u64) -> String {
 }
 
 #[actix_web::test]
-async fn a_response_in_the_browser_of_another_person_signs_nobody_in() {
+async fn login_csrf_by_a_response_of_an_attacker_reaches_no_login_of_the_victim() {
     let university = University::start().await;
     let (attacker, victim) = (university.hub.browser(), university.hub.browser());
     university.leave(&victim, &Authorize::by("bakery")).await;

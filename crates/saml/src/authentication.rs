@@ -3,10 +3,10 @@
 
 use serde_json::{Map, Value};
 
-use crate::connector::ServiceProvider;
 use crate::error_codes as codes;
 use crate::logout_subject::LogoutSubject;
-use crate::response::{Assertion, NameId, ProviderStatus, ResponseError};
+use crate::response::{Assertion, NameId, ResponseError, SamlStatus};
+use crate::saml_service_provider::SamlServiceProvider;
 use crate::settings::SamlKind;
 use crate::settings_checks::TRANSIENT;
 use passerelle_connector::error::ConnectorError;
@@ -93,7 +93,7 @@ impl AuthenticationRules {
     pub fn authentication(
         &self,
         assertion: Assertion,
-        hub: &ServiceProvider,
+        hub: &SamlServiceProvider,
         level: Level,
         now: Timestamp,
     ) -> Result<Authentication, ConnectorError> {
@@ -120,7 +120,7 @@ impl AuthenticationRules {
     fn subject(
         &self,
         assertion: &Assertion,
-        hub: &ServiceProvider,
+        hub: &SamlServiceProvider,
     ) -> Result<Secret<String>, ConnectorError> {
         let refuse = |detail: String| Err(ConnectorError::new(codes::SAML_SUBJECT, detail));
         let subject = if let Some(name) = &self.subject_attribute {
@@ -152,7 +152,7 @@ impl AuthenticationRules {
     fn permanent_name_id(
         &self,
         name_id: &NameId,
-        hub: &ServiceProvider,
+        hub: &SamlServiceProvider,
     ) -> Result<String, ConnectorError> {
         let format = name_id.format.as_deref();
         let is_configured = format.is_some() && format == self.name_id_format.as_deref();
@@ -235,12 +235,10 @@ pub(crate) fn response_error(error: &ResponseError) -> ConnectorError {
         | E::AuthnInstant
         | E::SessionExpired => codes::SAML_TIME,
         E::AuthnTooOld => ErrorCode::PromptLoginIgnored,
-        E::Status(ProviderStatus::AuthnFailed | ProviderStatus::RequestDenied) => {
-            ErrorCode::IdpDenied
-        }
-        E::Status(ProviderStatus::NoAuthnContext) => ErrorCode::AcrTooLow,
-        E::Status(ProviderStatus::Requester) => codes::SAML_REQUEST_REFUSED,
-        E::Status(ProviderStatus::NoPassive | ProviderStatus::Responder) => ErrorCode::IdpError,
+        E::Status(SamlStatus::AuthnFailed | SamlStatus::RequestDenied) => ErrorCode::IdpDenied,
+        E::Status(SamlStatus::NoAuthnContext) => ErrorCode::AcrTooLow,
+        E::Status(SamlStatus::Requester) => codes::SAML_REQUEST_REFUSED,
+        E::Status(SamlStatus::NoPassive | SamlStatus::Responder) => ErrorCode::IdpError,
         E::NameId => codes::SAML_SUBJECT,
         E::NotAnAssertion
         | E::AssertionMissing

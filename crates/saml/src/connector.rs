@@ -14,12 +14,13 @@ use url::Url;
 use crate::authentication::{AuthenticationRules, response_error};
 use crate::authn_request::{AuthnRequest, encode_post};
 use crate::error_codes::{SAML_METADATA, SAML_REPLAYED};
-use crate::extension::SAML_ASSERTION;
 use crate::metadata::{IdentityProviderMetadata, SamlEndpoint};
 use crate::metadata_source::MetadataSource;
 use crate::published_metadata::PublishedMetadata;
+use crate::records::SAML_ASSERTION;
 use crate::redirect::RedirectMessage;
 use crate::response::{Assertion, ExpectedResponse, ResponseError, check_response};
+use crate::saml_service_provider::SamlServiceProvider;
 use crate::service_provider_keys::{REQUEST_ALGORITHM, ServiceProviderKeys};
 use crate::settings::{SamlBinding, SamlKind};
 use crate::stored_messages::{PostedRequest, StoredMessages};
@@ -57,29 +58,6 @@ pub struct SamlConnector {
     store: LateStore,
 }
 
-/// The hub, as the identity provider knows it.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ServiceProvider {
-    pub entity_id: String,
-    /// Address of the assertion consumer service.
-    pub consumer_url: String,
-    /// Address for logout messages.
-    pub logout_url: String,
-}
-
-impl ServiceProvider {
-    /// Returns the names of the hub at the connector `id`. `base_url` has no slash at its end.
-    pub fn new(kind: &SamlKind, id: &ConnectorId, base_url: &str) -> Self {
-        let address = |name: &str| format!("{base_url}/connectors/{id}/saml/{name}");
-        let own = kind.service_provider_entity_id.clone();
-        Self {
-            entity_id: own.unwrap_or_else(|| address("metadata")),
-            consumer_url: address("acs"),
-            logout_url: address("logout"),
-        }
-    }
-}
-
 impl SamlConnector {
     /// Returns a connector. Calls nothing.
     ///
@@ -107,14 +85,14 @@ impl SamlConnector {
 
     /// Returns the hub's names and addresses at this identity provider. `base_url` has no slash at
     /// its end.
-    pub fn service_provider(&self, base_url: &str) -> ServiceProvider {
-        ServiceProvider::new(&self.kind, &self.id, base_url)
+    pub fn service_provider(&self, base_url: &str) -> SamlServiceProvider {
+        SamlServiceProvider::new(&self.kind, &self.id, base_url)
     }
 
     fn service_provider_for(
         &self,
         request: &UpstreamAuthorizationRequest,
-    ) -> Result<ServiceProvider, ConnectorError> {
+    ) -> Result<SamlServiceProvider, ConnectorError> {
         let base_url = hub_page::base_url_from_redirect_uri(&request.redirect_uri, &self.id);
         base_url.map(|base_url| self.service_provider(base_url)).ok_or_else(|| {
             let detail = "the redirect_uri is not this connector's callback";

@@ -22,8 +22,10 @@ pub mod metadata_source;
 mod pages;
 mod published_certificates;
 mod published_metadata;
+mod records;
 pub mod redirect;
 pub mod response;
+pub mod saml_service_provider;
 mod sample;
 pub mod service_provider_keys;
 mod settings;
@@ -68,7 +70,7 @@ impl ConnectorKind for SamlKind {
             return Vec::new();
         };
         let id = ConnectorId::new(id);
-        let hub = connector::ServiceProvider::new(self, &id, base_url);
+        let hub = saml_service_provider::SamlServiceProvider::new(self, &id, base_url);
         vec![
             RegistrationParameter { name: "entity_id", value: hub.entity_id },
             RegistrationParameter { name: "assertion_consumer_service", value: hub.consumer_url },

@@ -8,7 +8,7 @@ mod assertion;
 mod error;
 
 pub use assertion::{Assertion, NameId};
-pub use error::{ProviderStatus, ResponseError};
+pub use error::{ResponseError, SamlStatus};
 use passerelle_jose::verify::CLOCK_SKEW_TOLERANCE;
 use passerelle_protocol::env::Timestamp;
 use passerelle_protocol::ids::ConnectorId;
@@ -284,5 +284,5 @@ fn check_status<T>(status: Element<'_, T>) -> Result<(), ResponseError> {
         return Ok(());
     }
     let second = code.child(SAMLP, "StatusCode")?.and_then(|code| code.attribute("Value"));
-    Err(ResponseError::Status(ProviderStatus::from_codes(value, second)))
+    Err(ResponseError::Status(SamlStatus::from_codes(value, second)))
 }

@@ -4,12 +4,13 @@
 use std::time::Duration;
 
 use crate::authentication::{claims, response_error};
-use crate::connector::{SamlConnector, ServiceProvider};
+use crate::connector::SamlConnector;
 use crate::error_codes as codes;
 use crate::metadata::IdentityProviderMetadata;
 use crate::response::{
     Assertion, ClaimedRequest, ExpectedResponse, ResponseError, check_response, decode_response,
 };
+use crate::saml_service_provider::SamlServiceProvider;
 use passerelle_connector::diagnostic::{CheckDiagnostic, SampleVerification};
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::env::Timestamp;
@@ -67,7 +68,7 @@ impl SamlConnector {
         &self,
         response: &[u8],
         metadata: &IdentityProviderMetadata,
-    ) -> Result<(Assertion, ServiceProvider, Timestamp), ResponseError> {
+    ) -> Result<(Assertion, SamlServiceProvider, Timestamp), ResponseError> {
         let claimed = ClaimedRequest::read(response)?;
         let hub = self.service_provider(claimed.base_url(&self.id));
         let decryption_keys = self.keys.decryption_keys(response, self.env.now()).await;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::extension::SAML_MESSAGE;
+use crate::records::SAML_MESSAGE;
 use passerelle_connector::error::ConnectorError;
 use passerelle_connector::login_page_codes::LoginPageCodes;
 use passerelle_protocol::catalogue::ErrorCode;

@@ -37,7 +37,7 @@ pub enum ResponseError {
     #[error("it has no status")]
     StatusMissing,
     #[error("the identity provider answered with an error: {0}")]
-    Status(ProviderStatus),
+    Status(SamlStatus),
     #[error("what was decrypted or signed is no assertion of SAML 2.0 with an ID")]
     NotAnAssertion,
     #[error("the assertion's Issuer is another entity than the one that was asked")]
@@ -92,7 +92,7 @@ pub enum ResponseError {
 
 /// Status of an identity provider that did not authenticate the user (SAML V2.0 Core §3.2.2.2).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, derive_more::Display)]
-pub enum ProviderStatus {
+pub enum SamlStatus {
     #[display("it could not authenticate the user")]
     AuthnFailed,
     #[display("it can't authenticate the user without a page (NoPassive)")]
@@ -107,7 +107,7 @@ pub enum ProviderStatus {
     Responder,
 }
 
-impl ProviderStatus {
+impl SamlStatus {
     /// Names the second code if it is known, else the first.
     pub(super) fn from_codes(top: &str, second: Option<&str>) -> Self {
         let name = |code: &str| code.rsplit_once(':').map(|(_, name)| name.to_owned());

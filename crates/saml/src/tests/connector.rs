@@ -19,7 +19,7 @@ use passerelle_store::testing::store_conformance::ample_capacities;
 
 use crate::connector::SamlConnector;
 use crate::error_codes as codes;
-use crate::extension::{SAML_ASSERTION, SAML_MESSAGE};
+use crate::records::{SAML_ASSERTION, SAML_MESSAGE};
 use crate::testing::fake_identity_provider::*;
 use crate::{KIND, SamlKind};
 

@@ -1,7 +1,7 @@
 //! What an identity provider must not state, signed by its own key in each form of a response.
 
 use super::*;
-use crate::response::{ProviderStatus, ResponseError as E};
+use crate::response::{ResponseError as E, SamlStatus};
 use crate::xml::XmlError;
 
 type Edit = (&'static str, &'static str, &'static str, ResponseError);
@@ -307,25 +307,25 @@ fn response_edits() -> Vec<Edit> {
             "a failure",
             CODE,
             "<samlp:StatusCode Value=\"urn:oasis:names:tc:SAML:2.0:status:Responder\"/>",
-            E::Status(ProviderStatus::Responder),
+            E::Status(SamlStatus::Responder),
         ),
         (
             "a success below a failure",
             CODE,
             "<samlp:StatusCode Value=\"urn:oasis:names:tc:SAML:2.0:status:Requester\"><samlp:StatusCode Value=\"urn:oasis:names:tc:SAML:2.0:status:Success\"/></samlp:StatusCode>",
-            E::Status(ProviderStatus::Requester),
+            E::Status(SamlStatus::Requester),
         ),
         (
             "a denial",
             CODE,
             "<samlp:StatusCode Value=\"urn:oasis:names:tc:SAML:2.0:status:Responder\"><samlp:StatusCode Value=\"urn:oasis:names:tc:SAML:2.0:status:AuthnFailed\"/></samlp:StatusCode>",
-            E::Status(ProviderStatus::AuthnFailed),
+            E::Status(SamlStatus::AuthnFailed),
         ),
         (
             "another status with the success's end",
             CODE,
             "<samlp:StatusCode Value=\"urn:x:status:Success\"/>",
-            E::Status(ProviderStatus::Responder),
+            E::Status(SamlStatus::Responder),
         ),
         (
             "an unknown element",
