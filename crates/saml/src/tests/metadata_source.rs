@@ -104,7 +104,7 @@ async fn a_document_that_no_configured_key_signed_is_not_used() {
     let federation = Federation::serving("").await;
     let source = federation.at_url();
     let signed = sign(&provider());
-    // The certificate in KeyInfo verifies the signature, and nobody vouches for it.
+    // The certificate in KeyInfo verifies the signature, and no key of the operator vouches for it.
     let stranger = KEYS.stranger.sign(&provider());
     let key_info = format!(
         "</ds:SignatureValue><ds:KeyInfo><ds:X509Data><ds:X509Certificate>{}</ds:X509Certificate></ds:X509Data></ds:KeyInfo>",
@@ -156,7 +156,7 @@ async fn a_huge_aggregate_is_not_read() {
     assert_eq!(outcome(&source).await, Ok(ENTITY.to_owned()));
 }
 
-/// Whoever keeps the hub from newer metadata keeps a key alive that was withdrawn.
+/// An attacker who keeps the hub from newer metadata would keep a key alive that was withdrawn.
 #[tokio::test]
 async fn the_last_good_copy_serves_while_the_server_is_down_and_not_after_its_end() {
     let federation = Federation::serving(&sign(&provider())).await;
