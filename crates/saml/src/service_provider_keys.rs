@@ -109,7 +109,7 @@ impl ServiceProviderKeys {
                         content_key.into_inner(),
                     )),
                     Err(error) => {
-                        tracing::info!(%error, kid = key.kid, "key of a SAML response not decrypted")
+                        tracing::info!(%error, kid = key.kid, "key of a SAML response not decrypted");
                     }
                 }
             }

@@ -117,7 +117,7 @@ impl SamlKind {
 }
 
 fn check_entity_id(check: &mut KindCheck<'_>, key: &str, entity_id: &str) {
-    let has_space = entity_id.chars().any(|c| c.is_whitespace() || c.is_control());
+    let has_space = entity_id.chars().any(|c| c.is_ascii_whitespace() || c.is_control());
     let length = entity_id.chars().count();
     if length == 0 || length > MAX_ENTITY_ID_CHARS || has_space {
         let message = "is empty, longer than 1024 characters, or has a space";
