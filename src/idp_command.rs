@@ -8,7 +8,8 @@ use passerelle_admin::BlockChange;
 use passerelle_egress::circuit_breaker::CircuitState;
 use passerelle_federation::localized_text::text_in_language;
 use passerelle_federation::validity::format_rfc3339;
-use passerelle_hub::registry::{BlockOrigin, BlockRow, ConnectorRow, HealthRow, NewBlock};
+use passerelle_hub::registry::{BlockRow, ConnectorRow, HealthRow, NewBlock};
+use passerelle_hub::runtime_entries::EntryOrigin;
 use passerelle_protocol::env::Env;
 use passerelle_protocol::ids::{ClientId, ConnectorId};
 use passerelle_server::admin_client::AdminClient;
@@ -87,7 +88,7 @@ impl IdpCommand {
     pub(crate) async fn run(self) -> CommandResult<()> {
         match self {
             Self::Block { connector, sp, reason, message, from, until, lasting, hub } => {
-                let message = parse_messages(&message)?;
+                let message = parse_texts("--message", &message)?;
                 let until =
                     lasting.map(|lasting| format_rfc3339(Env::system().now() + lasting)).or(until);
                 let named: Vec<ClientId> = sp.into_iter().map(ClientId::new).collect();
@@ -227,8 +228,8 @@ fn format_health(health: &HealthRow) -> String {
 
 fn format_block(block: &BlockRow) -> String {
     let by = match (block.origin, &block.id) {
-        (BlockOrigin::File, _) | (BlockOrigin::Command, None) => "by its file".to_owned(),
-        (BlockOrigin::Command, Some(id)) => format!("by command {id}"),
+        (EntryOrigin::File, _) | (EntryOrigin::Command, None) => "by its file".to_owned(),
+        (EntryOrigin::Command, Some(id)) => format!("by command {id}"),
     };
     let users = block.service_providers.as_ref().map_or_else(
         || "for all users".to_owned(),
@@ -244,22 +245,25 @@ fn format_block(block: &BlockRow) -> String {
     format!("  {force} {users} {by}{from}{until}: {}\n", block.reason)
 }
 
-/// Parses messages such as `fr=Fermé`, one for each language.
-fn parse_messages(given: &[String]) -> Result<BTreeMap<String, String>, String> {
-    let mut messages = BTreeMap::new();
+/// Parses the values of an option such as `fr=Fermé`, one for each language.
+pub(crate) fn parse_texts(
+    option: &str,
+    given: &[String],
+) -> Result<BTreeMap<String, String>, String> {
+    let mut texts = BTreeMap::new();
     for one in given {
         let (language, text) = one
             .split_once('=')
-            .ok_or("--message needs a language: write it as --message fr=\"…\"")?;
-        if messages.insert(language.to_owned(), text.to_owned()).is_some() {
-            return Err(format!("--message is given twice for {language}"));
+            .ok_or_else(|| format!("{option} needs a language: write it as {option} fr=\"…\""))?;
+        if texts.insert(language.to_owned(), text.to_owned()).is_some() {
+            return Err(format!("{option} is given twice for {language}"));
         }
     }
-    Ok(messages)
+    Ok(texts)
 }
 
 /// Parses a duration such as `90s`, `30m`, `2h` or `7d`.
-fn parse_duration(text: &str) -> Result<Duration, String> {
+pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
     let seconds = |unit| match unit {
         's' => Some(1),
         'm' => Some(60),

@@ -129,7 +129,7 @@ fn forged_names_of_kinds_are_found() {
             "crates/server/src/store.rs",
             "#[cfg(test)]\nmod tests {\n    use passerelle_store::redis::RedisStore;\n}",
         ),
-        ("crates/hub/src/blocks/tests.rs", "use passerelle_store::redis::RedisStore;"),
+        ("crates/hub/src/runtime_entries/tests.rs", "use passerelle_store::redis::RedisStore;"),
     ] {
         assert_none(&named_elsewhere(&[Source::new(path, text)], &kinds));
     }

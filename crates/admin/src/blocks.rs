@@ -3,6 +3,7 @@
 use actix_web::http::StatusCode;
 use actix_web::web::{self, Data, ReqData};
 use actix_web::{HttpRequest, HttpResponse};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -11,8 +12,8 @@ use super::responses::{AdminError, json_response, ok_response};
 use super::{AdminApi, BODY_TIMEOUT, MAX_BODY_BYTES};
 use crate::console_act::{ActConfirmation, ActOutcome, ActRequest, ConsoleAct};
 use passerelle_audit::{Event, EventKind};
-use passerelle_hub::blocks::{BlockUpdateError, Persistence};
 use passerelle_hub::registry::{BlockError, BlockRow, NewBlock};
+use passerelle_hub::runtime_entries::{EntryUpdateError, Persistence};
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::ids::{ClientId, ConnectorId};
 use passerelle_protocol::json::parse_object;
@@ -163,7 +164,7 @@ pub(super) async fn set_block(
     request: HttpRequest,
     payload: web::Payload,
 ) -> Result<HttpResponse, AdminError> {
-    let new = parse_block(payload).await?;
+    let new = parse_body(payload).await?;
     Ok(json_response(StatusCode::CREATED, &admin.set_block(&request, &by, &new, None).await?))
 }
 
@@ -260,7 +261,13 @@ pub async fn read_body(payload: web::Payload) -> Result<web::Bytes, AdminError> 
     })
 }
 
-async fn parse_block(payload: web::Payload) -> Result<NewBlock, AdminError> {
+/// Reads a request body that is a JSON object.
+///
+/// # Errors
+/// Those of [`read_body`], and `AdminMalformed`.
+pub(super) async fn parse_body<T: DeserializeOwned>(
+    payload: web::Payload,
+) -> Result<T, AdminError> {
     let malformed = |detail: &str| AdminError::new(ErrorCode::AdminMalformed, detail);
     let body = read_body(payload).await?;
     let object = parse_object(&body).map_err(|_| {
@@ -289,20 +296,19 @@ impl From<BlockError> for AdminError {
     }
 }
 
-impl From<BlockUpdateError> for AdminError {
-    fn from(error: BlockUpdateError) -> Self {
-        match error {
-            BlockUpdateError::TooMany(reason) => Self::new(
-                ErrorCode::TooManyBlocks,
-                &format!("{reason}; fix: lift blocks that are no longer needed"),
-            ),
-            BlockUpdateError::StoreUnavailable(reason) => {
-                let fix = "fix: check `passerelle idp list` when the store is available again, and repeat missing changes";
-                let detail = format!("nothing was changed: {reason}; {fix}");
-                Self::new(ErrorCode::StoreUnavailable, &detail)
+impl From<EntryUpdateError> for AdminError {
+    fn from(error: EntryUpdateError) -> Self {
+        let (code, fix) = match error {
+            EntryUpdateError::TooMany { .. } => {
+                (ErrorCode::TooManyEntries, "remove those that are no longer needed")
             }
-            BlockUpdateError::Interrupted => ErrorCode::Internal.into(),
-        }
+            EntryUpdateError::StoreUnavailable(_) => (
+                ErrorCode::StoreUnavailable,
+                "when the store is available again, check by `passerelle idp list` or `passerelle notice list`, and repeat missing changes",
+            ),
+            EntryUpdateError::Interrupted => return ErrorCode::Internal.into(),
+        };
+        Self::new(code, &format!("nothing was changed: {error}; fix: {fix}"))
     }
 }
 
@@ -332,13 +338,15 @@ fn log_block_change(
 }
 
 fn block_change(block: BlockRow, persistence: Persistence) -> BlockChange {
-    match persistence {
-        Persistence::Persisted => BlockChange { block, persisted: true, warning: None },
-        Persistence::NotPersisted(error) => {
-            let code = ErrorCode::BlocksNotPersisted.entry().code;
-            tracing::error!(code, block = block.id, %error, "block change is in force, but not persisted");
-            let warning = format!("the change is in force, but a restart will undo it: {error}");
-            BlockChange { block, persisted: false, warning: Some(warning) }
-        }
-    }
+    let warning = persistence_warning(block.id.as_deref(), persistence);
+    BlockChange { persisted: warning.is_none(), block, warning }
+}
+
+/// Logs that a change of a block or notice is not persisted, and returns the warning for the
+/// operator.
+pub(super) fn persistence_warning(id: Option<&str>, persistence: Persistence) -> Option<String> {
+    let Persistence::NotPersisted(error) = persistence else { return None };
+    let code = ErrorCode::EntriesNotPersisted.entry().code;
+    tracing::error!(code, id, %error, "a change of an operator is in force, but not persisted");
+    Some(format!("the change is in force, but a restart will undo it: {error}"))
 }

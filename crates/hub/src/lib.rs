@@ -15,7 +15,6 @@
 
 #![cfg_attr(test, allow(clippy::pedantic, clippy::too_many_arguments))]
 
-pub mod blocks;
 mod choices;
 mod connector;
 mod connector_pages;
@@ -33,6 +32,7 @@ pub mod mail_codes;
 mod mail_step;
 mod prober;
 pub mod registry;
+pub mod runtime_entries;
 mod sandbox;
 mod session_reuse;
 mod sign_in;

@@ -16,7 +16,6 @@ use std::time::Duration;
 use actix::prelude::*;
 use arc_swap::ArcSwap;
 
-use super::blocks::Blocks;
 use super::connector::{ConnectorActor, ConnectorActorDeps, ConnectorCallLimits, ConnectorHandle};
 use super::health::PublishedHealth;
 use super::hub_clock::{CommonSkew, HubClock};
@@ -33,7 +32,7 @@ use passerelle_settings::FieldDigests;
 use passerelle_store::Store;
 use passerelle_telemetry::CheckFinding;
 
-pub use block_commands::{BlockError, BlockOrigin, BlockRow, NewBlock};
+pub use block_commands::{BlockError, BlockRow, Blocks, NewBlock};
 pub use connector_overview::{
     ConnectorDates, ConnectorRow, ConnectorState, HealthRow, UnreachableRow,
 };

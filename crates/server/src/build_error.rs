@@ -23,7 +23,7 @@ pub enum BuildError {
     #[error("traces can't be exported: {0}; correct [traces]")]
     Traces(String),
     #[error(transparent)]
-    Blocks(#[from] passerelle_hub::blocks::BlocksFileError),
+    RuntimeEntries(#[from] passerelle_hub::runtime_entries::EntriesFileError),
     #[error(transparent)]
     Store(#[from] OpenStoreError),
     #[error("the register can't be loaded: {0}")]

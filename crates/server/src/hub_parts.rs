@@ -44,10 +44,9 @@ use passerelle_grants::subjects::SubjectDeriver;
 use passerelle_grants::{
     DpopNonces, Gate, GrantDependencies, GrantServices, HubCore, RefreshTokens,
 };
-use passerelle_hub::blocks::Blocks;
 use passerelle_hub::live_login_counter::LiveLoginCounter;
 use passerelle_hub::mail_codes::MailCodes;
-use passerelle_hub::registry::{ConnectorSpec, Registry, RegistryDeps, RegistryHandle};
+use passerelle_hub::registry::{Blocks, ConnectorSpec, Registry, RegistryDeps, RegistryHandle};
 use passerelle_hub::{Connectors, LoginServices, Logins, Logouts, UnauthenticatedLogins};
 use passerelle_jose::client_certificate::CertificateAuthorities;
 use passerelle_jose::keyring::JWKS_MAX_AGE;

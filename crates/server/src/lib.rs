@@ -127,7 +127,7 @@ impl HubServer {
         let prepared = prepare_hub(loaded, &env, keys).map_err(BuildError::Several)?;
         let opened = store::open_store(loaded, &env, &prepared.metrics)?;
         prepared.connector_context.store.set(&opened.store);
-        store::share_blocks(&prepared.blocks, &opened.store);
+        store::share_entries(&prepared.blocks, &opened.store);
         let audit = audit_log::start_audit(
             loaded,
             &env,

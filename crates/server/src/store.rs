@@ -6,7 +6,7 @@ use super::build_error::BuildError;
 use passerelle_config::LoadedConfig;
 use passerelle_config::model::LimitsConfig;
 use passerelle_grants::UsedJtis;
-use passerelle_hub::blocks::Blocks;
+use passerelle_hub::runtime_entries::{EntryKind, RuntimeEntries};
 use passerelle_protocol::env::{Env, Timestamp};
 use passerelle_store::kind::{
     OpenStoreError, OpenedStore, StoreContext, StoreOrigin, StoreSettings, StoreSnapshot,
@@ -23,8 +23,8 @@ const MAX_PENDING_LOGOUTS: usize = 10_000;
 /// Codes of the hub's own login pages, which wait for one redirect, a minute at most. More than 2,000
 /// presentations of the largest size wait for their browsers at once.
 const LOGIN_PAGE_CODE_USAGE: Usage = Usage { records: 50_000, bytes: 128 << 20 };
-/// Records of the kind `BLOCKS`: the operators' blocks and the audit checkpoints. The margin is for
-/// records that are written again after a failover.
+/// Records of the kind `BLOCKS`: the operators' blocks and notices, and the audit checkpoints. The
+/// margin is for records that are written again after a failover.
 const MAX_BLOCK_RECORDS: usize = 100;
 /// Records that name a hub: the prober, one that admits logins, the one that rotates keys. The margin
 /// is the same.
@@ -57,23 +57,23 @@ pub(super) fn open_store(
     Ok(OpenedStore { store, ..opened })
 }
 
-/// Shares the blocks through a shared store, and reads them before requests are served if the store
-/// answers in time.
-pub(super) fn share_blocks(blocks: &Blocks, store: &Arc<dyn Store>) {
+/// Shares runtime entries through a shared store, and reads them before requests are served if the
+/// store answers in time.
+pub(super) fn share_entries<K: EntryKind>(entries: &RuntimeEntries<K>, store: &Arc<dyn Store>) {
     if store.scope() == StoreScope::Process {
         return;
     }
-    blocks.share_through(Arc::clone(store));
+    entries.share_through(Arc::clone(store));
     // The caller can't await, and the reading needs a timer.
     std::thread::scope(|scope| {
         scope.spawn(|| {
             if let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build()
             {
-                runtime.block_on(blocks.refresh());
+                runtime.block_on(entries.refresh());
             }
         });
     });
-    actix::spawn(blocks.clone().run_refresh());
+    actix::spawn(entries.clone().run_refresh());
 }
 
 /// Checks the shared store for `check --online`; returns `None` for the embedded store.

@@ -9,8 +9,8 @@ mod token_endpoint;
 use std::cell::Cell;
 use std::sync::atomic::AtomicU8;
 
-use crate::blocks::Blocks;
 use crate::health::{CallKind, EndedCall};
+use crate::registry::Blocks;
 use crate::registry::{self, ConnectorSpec, NotProbedError, Registry};
 use passerelle_connector::testing::connectors::any_connector;
 use passerelle_connector::{Connector, ConnectorError};

@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use super::Connectors;
 use super::block_lookup::connector_blocks;
-use crate::blocks::{BlockUpdateError, OperatorBlock, Persistence};
+use crate::runtime_entries::{
+    EntryKind, EntryOrigin, EntryUpdateError, Persistence, RuntimeEntries, RuntimeEntry,
+};
 use passerelle_federation::ConnectorProfile;
 use passerelle_federation::blocks::{Block, BlockInput, BlockTarget};
 use passerelle_federation::validity::format_rfc3339;
@@ -16,26 +18,66 @@ use passerelle_protocol::ids::{ClientId, ConnectorId};
 use passerelle_settings::FieldDiagnostic;
 use passerelle_telemetry::Metrics;
 
-/// A block to set on the running hub.
+/// The operators' blocks.
+pub type Blocks = RuntimeEntries<Block>;
+
+/// A block to set on the running hub, and one in its file and record.
 #[serde_with::serde_as]
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NewBlock {
     pub connector: ConnectorId,
     /// One service provider or a list of them; absent for all.
-    #[serde(rename = "service_provider", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "service_provider", default)]
     #[serde_as(as = "Option<serde_with::OneOrMany<_>>")]
     pub service_providers: Option<Vec<ClientId>>,
     /// For operators.
     pub reason: String,
     /// For users, by language.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default)]
     pub message: BTreeMap<String, String>,
     /// RFC 3339.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub from: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub until: Option<String>,
+}
+
+impl EntryKind for Block {
+    type Fields = NewBlock;
+
+    const NAME: &'static str = "blocks";
+    const RECORD_NAME: &'static str = "all";
+    /// Every call of the gate scans them.
+    const MAX_ENTRIES: usize = 500;
+    const LOSS: &'static str = "a blocked identity provider would be usable again";
+    const NOTE: &'static str =
+        "Written by the hub. Change it by `passerelle idp block` and `passerelle idp unblock`.";
+
+    fn from_fields(fields: NewBlock) -> Result<Self, Vec<FieldDiagnostic>> {
+        let NewBlock { connector, service_providers, reason, message, from, until } = &fields;
+        let target = BlockTarget::from_named(service_providers.clone());
+        let (from, until) = (from.as_deref(), until.as_deref());
+        Self::new(connector.clone(), target, BlockInput { reason, message, from, until })
+    }
+
+    fn to_fields(&self) -> NewBlock {
+        NewBlock {
+            connector: self.connector.clone(),
+            service_providers: match &self.target {
+                BlockTarget::Everyone => None,
+                BlockTarget::Only(some) => Some(some.iter().cloned().collect()),
+            },
+            reason: self.reason.clone(),
+            message: BTreeMap::clone(&self.message),
+            from: self.validity.not_before.map(format_rfc3339),
+            until: self.validity.not_after.map(format_rfc3339),
+        }
+    }
+
+    fn has_ended(&self, now: Timestamp) -> bool {
+        Self::has_ended(self, now)
+    }
 }
 
 /// Error returned when a block was not set, or the setting is not confirmed.
@@ -44,23 +86,14 @@ pub enum BlockError {
     UnknownConnector { known: Vec<ConnectorId> },
     UnknownServiceProvider(ClientId),
     Invalid(Vec<FieldDiagnostic>),
-    NotUpdated(BlockUpdateError),
-}
-
-/// Where a block was set, and so where it can be lifted.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum BlockOrigin {
-    /// The connector's file.
-    File,
-    Command,
+    NotUpdated(EntryUpdateError),
 }
 
 /// A block as an operator sees it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct BlockRow {
     #[serde(rename = "by")]
-    pub origin: BlockOrigin,
+    pub origin: EntryOrigin,
     /// Id to lift it by; `None` for a block from a file.
     pub id: Option<String>,
     pub connector: ConnectorId,
@@ -95,11 +128,7 @@ impl Connectors {
             let diagnostic = FieldDiagnostic::new("service_provider", "is an empty list", fix);
             return Err(BlockError::Invalid(vec![diagnostic]));
         }
-        let target = BlockTarget::from_named(new.service_providers.clone());
-        let (from, until) = (new.from.as_deref(), new.until.as_deref());
-        let input = BlockInput { reason: &new.reason, message: &new.message, from, until };
-        let block =
-            Block::new(new.connector.clone(), target, input).map_err(BlockError::Invalid)?;
+        let block = Block::from_fields(new.clone()).map_err(BlockError::Invalid)?;
         if block.has_ended(self.blocks.now()) {
             let diagnostic =
                 FieldDiagnostic::new("until", "is in the past", "set a time in the future");
@@ -113,11 +142,11 @@ impl Connectors {
     /// does.
     ///
     /// # Errors
-    /// [`BlockUpdateError`].
+    /// [`EntryUpdateError`].
     pub async fn unblock(
         &self,
         id: &str,
-    ) -> Result<Option<(BlockRow, Persistence)>, BlockUpdateError> {
+    ) -> Result<Option<(BlockRow, Persistence)>, EntryUpdateError> {
         let lifted = self.blocks.remove(id).await?;
         Ok(lifted.map(|(added, persistence)| {
             (BlockRow::from_operator_block(&added, self.blocks.now()), persistence)
@@ -130,7 +159,7 @@ impl Connectors {
         let (federation, operator_blocks, now) =
             (self.federation.load(), self.blocks.all(), self.blocks.now());
         let orphaned = operator_blocks.iter().filter(|one| {
-            federation.connector(&one.block.connector).is_none() && !one.block.has_ended(now)
+            federation.connector(&one.value.connector).is_none() && !one.value.has_ended(now)
         });
         orphaned.map(|one| BlockRow::from_operator_block(one, now)).collect()
     }
@@ -152,14 +181,14 @@ impl Connectors {
 }
 
 impl BlockRow {
-    fn from_operator_block(set: &OperatorBlock, now: Timestamp) -> Self {
-        Self::new(Some(&set.id), &set.block, now)
+    fn from_operator_block(set: &RuntimeEntry<Block>, now: Timestamp) -> Self {
+        Self::new(Some(&set.id), &set.value, now)
     }
 
     /// Creates the row of a block. `id` is `None` for a block of a connector's file.
     pub(super) fn new(id: Option<&str>, block: &Block, now: Timestamp) -> Self {
         Self {
-            origin: if id.is_some() { BlockOrigin::Command } else { BlockOrigin::File },
+            origin: if id.is_some() { EntryOrigin::Command } else { EntryOrigin::File },
             id: id.map(str::to_owned),
             connector: block.connector.clone(),
             service_providers: match &block.target {

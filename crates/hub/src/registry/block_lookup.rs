@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::Connectors;
-use crate::blocks::OperatorBlock;
+use crate::runtime_entries::RuntimeEntry;
 use passerelle_federation::blocks::{self, Block, BlockTarget};
 use passerelle_federation::session::gate::{self, PermittedConnector, UnavailableReason};
 use passerelle_federation::{ConnectorProfile, ServiceProvider};
@@ -37,7 +37,7 @@ impl Connectors {
 
 /// The operators' blocks at one moment.
 pub(crate) struct GateSnapshot {
-    operator_blocks: Arc<Vec<OperatorBlock>>,
+    operator_blocks: Arc<Vec<RuntimeEntry<Block>>>,
     now: Timestamp,
 }
 
@@ -89,17 +89,17 @@ impl Connectors {
 /// Returns a connector's blocks: the operators' first, because they are newer.
 pub(super) fn connector_blocks<'a>(
     connector: &'a ConnectorProfile,
-    operator_blocks: &'a [OperatorBlock],
+    operator_blocks: &'a [RuntimeEntry<Block>],
     id: &'a ConnectorId,
 ) -> impl Iterator<Item = (Option<&'a str>, &'a Block)> {
-    let operator_blocks = operator_blocks.iter().filter(move |one| one.block.connector == *id);
-    let operator_blocks = operator_blocks.map(|one| (Some(one.id.as_str()), &one.block));
+    let operator_blocks = operator_blocks.iter().filter(move |one| one.value.connector == *id);
+    let operator_blocks = operator_blocks.map(|one| (Some(one.id.as_str()), &one.value));
     operator_blocks.chain(connector.blocks.iter().map(|block| (None, block)))
 }
 
 fn block_in_force<'a>(
     connector: &'a ConnectorProfile,
-    operator_blocks: &'a [OperatorBlock],
+    operator_blocks: &'a [RuntimeEntry<Block>],
     client_id: &ClientId,
     id: &'a ConnectorId,
     now: Timestamp,

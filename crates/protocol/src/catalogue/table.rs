@@ -420,13 +420,13 @@ catalogue! {
     // The admin console on the private listener; no user's browser sees these.
     AdminOff = "Y500090" 404 "invalid_request" Info Client Operator "error-not-found" "The administration is off: set private.admin_token in passerelle.toml and restart the hub.";
     AdminToken = "Y500091" 401 "invalid_token" Warn Client Operator "error-bad-request" "The Authorization header must carry private.admin_token as a Bearer token.";
-    AdminMalformed = "Y500092" 400 "invalid_request" Info Client Operator "error-bad-request" "The body is not a block: a JSON object of connector, reason, and optionally service_provider, message, from, until.";
+    AdminMalformed = "Y500092" 400 "invalid_request" Info Client Operator "error-bad-request" "The body is not the JSON object that this path takes.";
     BlockConnector = "Y500093" 422 "invalid_request" Info Client Operator "error-bad-request" "There is no such connector.";
     BlockServiceProvider = "Y500094" 422 "invalid_request" Info Client Operator "error-bad-request" "There is no service provider of this client_id.";
     BlockInvalid = "Y500095" 422 "invalid_request" Info Client Operator "error-bad-request" "The block is invalid.";
     BlockUnknown = "Y500096" 404 "invalid_request" Info Client Operator "error-not-found" "There is no block of this id that was set by command.";
-    TooManyBlocks = "Y500097" 409 "invalid_request" Warn Client Operator "error-bad-request" "There are too many blocks.";
-    BlocksNotPersisted = "Y500098" 500 "server_error" Error Hub Operator "error-internal" "A block was set or removed, but the change could not be saved: a restart reverts it.";
+    TooManyEntries = "Y500097" 409 "invalid_request" Warn Client Operator "error-bad-request" "There are too many blocks or published notices.";
+    EntriesNotPersisted = "Y500098" 500 "server_error" Error Hub Operator "error-internal" "A block or notice was set or removed, but the change could not be saved: a restart reverts it.";
     SupportIdUnknown = "Y500100" 404 "invalid_request" Info Client Operator "error-not-found" "No login with this support id is in memory; the audit log may contain it.";
     SupportIdMalformed = "Y500101" 404 "invalid_request" Info Client Operator "error-not-found" "This is not a support id: twelve letters and digits, without I, L, O and U.";
     AdminRole = "Y500102" 403 "insufficient_scope" Warn Client Operator "error-bad-request" "This request changes the hub; the token's role may only read.";

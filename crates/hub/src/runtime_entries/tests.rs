@@ -7,7 +7,8 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 use super::*;
-use passerelle_federation::blocks::{BlockInput, BlockTarget};
+use crate::registry::Blocks;
+use passerelle_federation::blocks::{Block, BlockInput, BlockTarget};
 use passerelle_federation::validity::format_rfc3339;
 use passerelle_protocol::testing::env::{ManualClock, SeededEntropy};
 
@@ -142,7 +143,7 @@ async fn expired_blocks_are_dropped_at_the_next_change() {
     hub.clock.advance(Duration::from_millis(1));
     blocks.add(block("three", None)).await.unwrap();
     let names: Vec<_> =
-        hub.blocks().all().iter().map(|one| one.block.connector.to_string()).collect();
+        hub.blocks().all().iter().map(|one| one.value.connector.to_string()).collect();
     assert_eq!(names, ["two", "three"]);
 }
 
@@ -173,12 +174,12 @@ async fn the_number_of_blocks_is_limited() {
     let hub = Hub::new();
     fs::write(hub.state(), "no disk is needed for this").unwrap();
     let blocks = Blocks::new(Vec::new(), hub.file(), &hub.env);
-    for _ in 0..MAX_BLOCKS {
+    for _ in 0..Block::MAX_ENTRIES {
         blocks.add(block("one", None)).await.unwrap();
     }
     assert_eq!(
         blocks.add(block("one", None)).await.unwrap_err(),
-        BlockUpdateError::TooMany(TooManyBlocksError)
+        EntryUpdateError::TooMany { name: "blocks", max: Block::MAX_ENTRIES }
     );
-    assert_eq!(blocks.all().len(), MAX_BLOCKS);
+    assert_eq!(blocks.all().len(), Block::MAX_ENTRIES);
 }

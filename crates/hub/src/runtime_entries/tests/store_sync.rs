@@ -3,7 +3,8 @@ use std::collections::BTreeMap;
 use tempfile::TempDir;
 
 use super::super::*;
-use passerelle_federation::blocks::{BlockInput, BlockTarget};
+use crate::registry::Blocks;
+use passerelle_federation::blocks::{Block, BlockInput, BlockTarget};
 use passerelle_protocol::testing::env::{ManualClock, SeededEntropy};
 use passerelle_store::testing::fake_shared_store::FakeSharedStore;
 use passerelle_store::{Record, RecordKey, RecordKind};
@@ -44,7 +45,7 @@ fn block(connector: &str) -> Block {
 }
 
 fn names(blocks: &Blocks) -> Vec<String> {
-    blocks.all().iter().map(|one| one.block.connector.to_string()).collect()
+    blocks.all().iter().map(|one| one.value.connector.to_string()).collect()
 }
 
 #[tokio::test]
@@ -81,9 +82,9 @@ async fn without_the_store_blocks_stay_in_force_and_changes_are_refused() {
     blocks.refresh().await;
     assert!(matches!(
         blocks.add(block("second")).await,
-        Err(BlockUpdateError::StoreUnavailable(_))
+        Err(EntryUpdateError::StoreUnavailable(_))
     ));
-    assert!(matches!(blocks.remove(&added.id).await, Err(BlockUpdateError::StoreUnavailable(_))));
+    assert!(matches!(blocks.remove(&added.id).await, Err(EntryUpdateError::StoreUnavailable(_))));
     assert_eq!(names(&blocks), ["first"], "a change was half made");
     assert!(
         blocks
