@@ -38,6 +38,7 @@ mod init_command;
 mod keys_command;
 mod login_command;
 mod node_command;
+mod notice_command;
 mod output;
 mod person_command;
 mod plan_command;
@@ -59,6 +60,7 @@ use init_command::InitCommand;
 use keys_command::KeysCommand;
 use login_command::LoginCommand;
 use node_command::NodeCommand;
+use notice_command::NoticeCommand;
 use output::{out, outln, print_error};
 use person_command::PersonCommand;
 use plan_command::PlanCommand;
@@ -156,6 +158,11 @@ enum Command {
     Idp {
         #[command(subcommand)]
         command: IdpCommand,
+    },
+    /// Publish, remove and list notices to the users of the running hub.
+    Notice {
+        #[command(subcommand)]
+        command: NoticeCommand,
     },
     /// Find a login, or a person's recent logins, on all hubs.
     Login {
@@ -289,6 +296,7 @@ fn run(command: Command) -> CommandResult {
         Command::Audit { command } => return Ok(command.run()),
         Command::Stats { command } => command.run()?,
         Command::Idp { command } => block_on(command.run())?,
+        Command::Notice { command } => block_on(command.run())?,
         Command::Login { command } => block_on(command.run())?,
         Command::Person { command } => block_on(command.run())?,
         Command::Node { command } => block_on(command.run())?,

@@ -1,5 +1,5 @@
-//! `passerelle idp`, from outside: a running hub, and the commands that switch its identity
-//! providers off and on.
+//! `passerelle idp` and `notice`, from outside: a running hub, and the commands that switch its
+//! identity providers off and on, and publish notices.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -158,6 +158,28 @@ fn an_identity_provider_is_blocked_listed_and_unblocked_while_the_hub_runs() {
         hub.idp(&["unblock", "persons"]),
         (1, "passerelle: nothing blocks persons\n".to_owned())
     );
+}
+
+#[test]
+fn a_notice_is_published_listed_and_removed_while_the_hub_runs() {
+    let folder = administered();
+    let hub = Hub::start(&folder);
+    let notice = |arguments: &[&str]| run("notice", arguments, hub.folder);
+    let texts = ["publish", "--text", "en=Sorry, delays", "--text", "fr=Retards", "--for", "2h"];
+    let (code, output) = notice(&texts);
+    assert!(code == 0 && output.ends_with("in en, fr: Sorry, delays\n"), "{code} {output}");
+    let (_, listed) = notice(&["list"]);
+    assert_eq!(output, format!("published: {listed}"));
+    let (_, output) = notice(&["list", "--json"]);
+    let list: serde_json::Value = serde_json::from_str(&output).unwrap();
+    let row = &list["notices"][0];
+    assert_eq!((&row["severity"], &row["by"]), (&"info".into(), &"command".into()), "{row}");
+    let (code, output) = notice(&["publish", "--text", "gr=x"]);
+    assert!(code == 1 && output.contains("text.gr: is not a language of the pages"), "{output}");
+    let id = row["id"].as_str().unwrap();
+    assert_eq!(notice(&["remove", id]), (0, format!("removed: {listed}")));
+    assert_eq!(notice(&["list"]), (0, String::new()));
+    assert_eq!(notice(&["remove", id]).0, 1);
 }
 
 #[test]

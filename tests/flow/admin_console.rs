@@ -3,6 +3,7 @@
 mod access;
 mod blocks;
 mod failures;
+mod notices;
 pub(crate) mod operators;
 mod start;
 
@@ -244,6 +245,7 @@ async fn the_status_says_what_is_degraded_and_how_to_fix_it() {
         "limits",
         "logins",
         "logout_tokens",
+        "notices",
         "process",
         "register",
         "store",

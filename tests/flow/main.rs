@@ -46,6 +46,7 @@ mod logout;
 mod mail_code;
 mod malformed_claims;
 mod malformed_paths;
+mod notices;
 mod openid;
 mod pages;
 mod posted_callbacks;

@@ -270,6 +270,31 @@ async fn a_block_set_at_one_hub_holds_at_all_of_them_and_outlives_them() {
 }
 
 #[actix_web::test]
+async fn a_notice_published_at_one_hub_is_shown_by_all_of_them_and_outlives_them() {
+    let server = Server::start(&[]);
+    let settings = redis_settings(&server);
+    let (hub, _) = TestHub::several(3, &settings).await;
+    let notice = json!({ "text": { "en": "Sorry, delays" } }).to_string();
+    let request = TestRequest::post().uri("/admin/notices").set_payload(notice);
+    let published = send_as_admin_to(&hub, 0, request).await.json();
+    assert_eq!(published["persisted"], true, "{published}");
+    // Each of these requests goes to another hub.
+    let browser = hub.browser();
+    let is_shown = async || {
+        let page = browser.authorize(&Authorize::by("bakery")).await;
+        page.answer.body.contains("Sorry, delays")
+    };
+    wait_for("every hub shows the notice", async || {
+        (is_shown().await && is_shown().await && is_shown().await).then_some(())
+    })
+    .await;
+    drop(hub);
+    let (hub, _) = TestHub::several(3, &settings).await;
+    let list = send_as_admin_to(&hub, 2, TestRequest::get().uri("/admin/notices")).await.json();
+    assert_eq!(list["notices"][0], published["notice"]);
+}
+
+#[actix_web::test]
 async fn while_the_store_is_unavailable_blocks_stay_in_force_and_none_is_set_partly() {
     let mut server = Server::start(&[]);
     let (hub, _) = TestHub::several(3, &redis_settings(&server)).await;

@@ -241,6 +241,43 @@ for (const [size, viewport] of Object.entries(SIZES)) {
 }
 
 for (const [size, viewport] of Object.entries(SIZES)) {
+  test(`an operator publishes and removes a notice from the page, without script: ${size}`, { skip: size === 'wide' && skipUnlessAll }, async () => {
+    const page = await visit({ viewport });
+    const confirm = async (question, button, name) => {
+      await page.getByRole('heading', { name: question }).waitFor();
+      await checkPage(page, `confirm-${name}-${size}`);
+      await page.getByRole('button', { name: button, exact: true }).click();
+      await page.getByRole('heading', { name: 'Done' }).waitFor();
+      await page.getByRole('link', { name: 'the notices' }).click();
+      await page.getByRole('heading', { name: 'Notices to users' }).waitFor();
+      await checkPage(page, `${name}-${size}`);
+    };
+    await signIn(page, `${hub.privateBase}/admin/notices`);
+    await page.getByRole('cell', { name: TEXTS.fr }).waitFor();
+    await page.getByLabel('Text, en', { exact: true }).fill(`Delays <this> morning, ${size}.`);
+    await page.getByLabel('Text, ar', { exact: true }).fill('تأخير هذا الصباح.');
+    await page.getByLabel('Kind').selectOption('Warning');
+    await page.getByLabel('End, in UTC').fill('2999-01-01T00:00');
+    await page.getByLabel('Reason, for operators').fill('change 4711');
+    await checkPage(page, `notice-form-${size}`);
+    await page.getByRole('button', { name: 'Publish this notice' }).click();
+    await confirm('Publish this notice?', 'Publish it', 'notice-published');
+    const user = await visit({ viewport });
+    await user.goto(authorize());
+    const shown = user.getByText(`Delays <this> morning, ${size}.`);
+    await shown.waitFor();
+    await checkPage(user, `notices-choice-${size}`);
+    await page.getByText('Remove the notice').click();
+    await page.getByLabel('Reason for removing the notice').fill('no more delays');
+    await page.getByRole('button', { name: 'Remove this notice' }).click();
+    await confirm('Remove this notice?', 'Remove it', 'notice-removed');
+    await user.reload();
+    assert.equal(await shown.count(), 0);
+    await Promise.all([user, page].map((one) => one.context().close()));
+  });
+}
+
+for (const [size, viewport] of Object.entries(SIZES)) {
   test(`an operator approves and removes a registration from the page, without script: ${size}`, { skip: size === 'wide' && skipUnlessAll }, async () => {
     const metadata = { client_name: `Corner shop, ${size}`, redirect_uris: [`https://${size}.shop.example/callback`], contacts: ['shop@example.org'] };
     const registered = await fetch(`${hub.issuer}/register`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(metadata) });

@@ -14,7 +14,7 @@ use super::console_act::{ActRequest, ActionForm, CONFIRMED, ConsoleAct};
 use super::logins::{self, LoginSearch};
 use super::operators::AdminRequester;
 use super::responses::AdminError;
-use super::{operations, probes, refresh_grants, sessions};
+use super::{notices, operations, probes, refresh_grants, sessions};
 use crate::console::{AdminConsole, pages};
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_web::csrf::{self, FormPurpose};
@@ -43,8 +43,14 @@ pub(super) fn configure_actions(config: &mut web::ServiceConfig) {
 }
 
 /// The forms of every hub.
-const ACTS: &[&[ConsoleAct]] =
-    &[blocks::ACTS, sessions::ACTS, refresh_grants::ACTS, probes::ACTS, operations::ACTS];
+const ACTS: &[&[ConsoleAct]] = &[
+    blocks::ACTS,
+    notices::ACTS,
+    sessions::ACTS,
+    refresh_grants::ACTS,
+    probes::ACTS,
+    operations::ACTS,
+];
 
 impl AdminApi {
     /// Returns the act of this name. That of an optional crate can't replace one of every hub.

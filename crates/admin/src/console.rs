@@ -38,8 +38,8 @@ pub use self::peers::{
     failure_filter_query,
 };
 pub use self::views::{
-    ConfigurationView, DataProviderRow, EventView, ExtensionTable, HubStatus, LiveLogins,
-    LoginView, NamedParty, NodeAnswer, NoticeRow, PendingRegistrationRow, PersonLogin,
+    ConfigurationView, ConfiguredNotice, DataProviderRow, EventView, ExtensionTable, HubStatus,
+    LiveLogins, LoginView, NamedParty, NodeAnswer, PendingRegistrationRow, PersonLogin,
     PersonLogins, RefusalView, ServiceProviderRow, StoreUsage,
 };
 pub use crate::login_trend::{LoginMinute, LoginTrend};
@@ -53,6 +53,7 @@ use passerelle_federation::{Federation, ServiceProvider};
 use passerelle_grants::HubCore;
 use passerelle_grants::client_keys::KeyDirectory;
 use passerelle_hub::Connectors;
+use passerelle_hub::notices::Notices;
 use passerelle_hub::registry::ConnectorRow;
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::ids::{ConnectorId, SupportId};
@@ -78,6 +79,7 @@ pub struct AdminConsole {
     /// Lifetime of a login: an older one that did not end is shown as expired.
     pub login_lifetime: Duration,
     pub connectors: Connectors,
+    pub notices: Notices,
     /// The public keys of service providers.
     pub client_keys: Arc<KeyDirectory>,
     pub readiness: Arc<Readiness>,
@@ -150,7 +152,7 @@ impl AdminConsole {
             notices: federation
                 .notices
                 .iter()
-                .map(|notice| NoticeRow {
+                .map(|notice| ConfiguredNotice {
                     text: english_name(&notice.text),
                     severity: notice.severity,
                     from: notice.validity.not_before.map(format_rfc3339),

@@ -1,5 +1,5 @@
-//! What operators use: the private listener, readiness, the admin API (`/admin/…`: blocks, logins,
-//! sessions, refresh grants, operations on this hub) and the console.
+//! What operators use: the private listener, readiness, the admin API (`/admin/…`: blocks, notices,
+//! logins, sessions, refresh grants, operations on this hub) and the console.
 //!
 //! Responsible for authentication (bearer tokens, RFC 6750; `access` for browsers), the operators'
 //! roles, the limit on wrong tokens, and the JSON bodies. Does not depend on what a block does,
@@ -21,6 +21,7 @@ pub mod console;
 pub mod console_act;
 pub mod login_trend;
 mod logins;
+mod notices;
 mod operations;
 pub mod operator_accounts;
 pub mod operators;
@@ -50,6 +51,7 @@ use serde::{Deserialize, Serialize};
 use access::AccessDecision;
 pub use blocks::{BlockChange, BlockList};
 pub use logins::LoginSearch;
+pub use notices::{NoticeChange, NoticeList};
 pub use operations::{DrainState, HubOperations, NewKey, ReloadOutcome, RotationOutcome};
 pub use operators::AdminCredentials;
 use operators::{AdminRequester, Operator, required_role};
@@ -275,6 +277,7 @@ pub fn admin_routes(admin: Arc<AdminApi>) -> impl HttpServiceFactory {
         .service(resource("/blocks", "GET, POST").get(blocks::list_blocks).post(blocks::set_block))
         .service(resource("/blocks/{id}", "DELETE").delete(blocks::lift_block))
         .service(resource("/keys/reload", "POST").post(reload_keys))
+        .configure(notices::configure_routes)
         .configure(operations::configure_routes)
         .configure(probes::configure_routes)
         .configure(logins::configure_routes)

@@ -32,6 +32,7 @@ const CAUSES_FIRST: &[&str] = &[
     OPTIONAL_CRATES,
     "connectors",
     "logout_tokens",
+    "notices",
     "logins",
     "process",
 ];

@@ -157,6 +157,10 @@ events! {
         "A command blocked an identity provider, for all service providers or for `sp`; each of several has its own line.";
     BlockLifted "block_lifted" [idp sp block operator reason]
         "A command lifted a block.";
+    NoticePublished "notice_published" [notice operator reason]
+        "An operator published a notice to all users.";
+    NoticeRemoved "notice_removed" [notice operator reason]
+        "An operator removed a published notice.";
     KeyAdded "key_added" [kid purpose]
         "A new key was found.";
     KeyActivated "key_activated" [kid purpose]
@@ -344,6 +348,12 @@ impl Event {
     #[must_use]
     pub fn block(self, id: &str) -> Self {
         self.set_rare(|rare| rare.block = Some(id.to_owned()))
+    }
+
+    /// Sets the id of a notice.
+    #[must_use]
+    pub fn notice(self, id: &str) -> Self {
+        self.set_rare(|rare| rare.notice = Some(id.to_owned()))
     }
 
     /// Sets a key, by its RFC 7638 thumbprint.

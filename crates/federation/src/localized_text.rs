@@ -22,13 +22,23 @@ pub fn check_texts(
     texts: &BTreeMap<String, String>,
     most: usize,
 ) {
-    if texts.is_empty() {
-        check.report(key, "has no text in any language", "write { fr = \"…\", en = \"…\" }");
-    }
-    let found = text_diagnostics(key, texts, most);
-    for found in found {
+    for found in required_text_diagnostics(key, texts, most) {
         check.add(found);
     }
+}
+
+/// Returns the diagnostics of [`text_diagnostics`], and one for a text in no language.
+pub(crate) fn required_text_diagnostics(
+    key: &str,
+    texts: &BTreeMap<String, String>,
+    most: usize,
+) -> Vec<FieldDiagnostic> {
+    let mut diagnostics = text_diagnostics(key, texts, most);
+    if texts.is_empty() {
+        let fix = "write { fr = \"…\", en = \"…\" }";
+        diagnostics.push(FieldDiagnostic::new(key, "has no text in any language", fix));
+    }
+    diagnostics
 }
 
 /// Returns a diagnostic for each invalid language tag and for each text that is not 1 to `most`

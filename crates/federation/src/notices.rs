@@ -1,7 +1,7 @@
-//! Loads `config/notices.toml`: the operator's notices to all users, each with a validity period.
-//! The file is optional and reloaded while the hub runs.
+//! Notices to all users, each with a validity period: what an operator may write, in
+//! `config/notices.toml` or on the running hub. The file is optional and reloaded while the hub runs.
 //!
-//! Does not read the clock or render pages.
+//! Does not store notices, read the clock or render pages.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,16 +11,17 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 use super::localized_text;
-use super::validity::{Validity, ValidityStatus};
+use super::validity::{Validity, ValidityStatus, format_rfc3339};
 use passerelle_protocol::env::Timestamp;
-use passerelle_settings::{Diagnostic, FileCheck, SourceFile};
+use passerelle_settings::{Diagnostic, FieldDiagnostic, FileCheck, SourceFile};
 
 /// Content in place of a missing file.
 pub const ABSENT_NOTICES_FILE: &str = "# absent: no notices\n";
 const MAX_TEXT_CHARS: usize = 300;
 const MAX_LINK_BYTES: usize = 300;
-/// Maximum number of notices, so that the page's own content stays visible.
-const MAX_NOTICES: usize = 5;
+/// Maximum number of notices of the file, and of those that operators publish on the running hub, so
+/// that the page's own content stays visible.
+pub const MAX_NOTICES: usize = 5;
 
 /// The notices file: `config/notices.toml`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -32,7 +33,7 @@ pub struct NoticesFile {
 }
 
 /// A notice to all users.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NoticeTable {
     /// Plain text by language: fr = "…", en = "…"; at most 300 characters each.
@@ -76,9 +77,53 @@ pub struct Notice {
 }
 
 impl Notice {
+    /// Checks the fields and creates a notice.
+    ///
+    /// # Errors
+    /// Returns a diagnostic for each invalid field.
+    pub fn new(table: NoticeTable) -> Result<Self, Vec<FieldDiagnostic>> {
+        let NoticeTable { text, from, until, severity, link } = table;
+        let mut diagnostics =
+            localized_text::required_text_diagnostics("text", &text, MAX_TEXT_CHARS);
+        // Only https: a `javascript:` URL would run on the hub's pages.
+        let is_page = |link: &String| {
+            link.len() <= MAX_LINK_BYTES
+                && Url::parse(link).is_ok_and(|url| url.scheme() == "https")
+        };
+        if link.as_ref().is_some_and(|link| !is_page(link)) {
+            let fix = "start with https:// and a host name";
+            diagnostics.push(FieldDiagnostic::new("link", "is not an https URL", fix));
+        }
+        match Validity::parse_range(("from", from.as_deref()), ("until", until.as_deref())) {
+            Ok(validity) if diagnostics.is_empty() => {
+                return Ok(Self { text, severity, link, validity });
+            }
+            Ok(_) => {}
+            Err(diagnostic) => diagnostics.push(diagnostic),
+        }
+        Err(diagnostics)
+    }
+
+    /// Returns the fields as an operator writes them.
+    #[must_use]
+    pub fn to_table(&self) -> NoticeTable {
+        NoticeTable {
+            text: self.text.clone(),
+            from: self.validity.not_before.map(format_rfc3339),
+            until: self.validity.not_after.map(format_rfc3339),
+            severity: self.severity,
+            link: self.link.clone(),
+        }
+    }
+
     /// Returns true if the notice is in force.
     pub fn is_in_force(&self, now: Timestamp) -> bool {
         self.validity.status_at(now) == ValidityStatus::Valid
+    }
+
+    /// Returns true if the notice will never be in force again.
+    pub fn has_ended(&self, now: Timestamp) -> bool {
+        self.validity.status_at(now) == ValidityStatus::Expired
     }
 }
 
@@ -110,25 +155,17 @@ pub fn parse_notices(check: &mut FileCheck<'_>) -> Option<Vec<Notice>> {
     }
     let mut notices = Vec::new();
     for (index, table) in tables.into_iter().enumerate() {
-        notices.extend(check_notice(&mut check.table(&format!("notice[{index}]")), table));
+        match Notice::new(table) {
+            Ok(notice) => notices.push(notice),
+            Err(found) => {
+                let mut check = check.table(&format!("notice[{index}]"));
+                for one in found {
+                    check.add(one);
+                }
+            }
+        }
     }
     (check.problems.len() == before).then_some(notices)
-}
-
-/// Returns the notice. The result is valid only if `problems` did not grow.
-fn check_notice(check: &mut FileCheck<'_>, table: NoticeTable) -> Option<Notice> {
-    let NoticeTable { text, from, until, severity, link } = table;
-    localized_text::check_texts(check, "text", &text, MAX_TEXT_CHARS);
-    // Only https: a `javascript:` URL would run on the hub's pages.
-    let is_page = |link: &String| {
-        link.len() <= MAX_LINK_BYTES && Url::parse(link).is_ok_and(|url| url.scheme() == "https")
-    };
-    if link.as_ref().is_some_and(|link| !is_page(link)) {
-        check.report("link", "is not an https URL", "start with https:// and a host name");
-    }
-    let validity = Validity::parse_range(("from", from.as_deref()), ("until", until.as_deref()));
-    let validity = validity.map_err(|problem| check.add(problem)).ok()?;
-    Some(Notice { text, severity, link, validity })
 }
 
 #[cfg(test)]

@@ -30,6 +30,7 @@ pub mod logins;
 mod logouts;
 pub mod mail_codes;
 mod mail_step;
+pub mod notices;
 mod prober;
 pub mod registry;
 pub mod runtime_entries;

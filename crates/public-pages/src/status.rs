@@ -14,6 +14,7 @@ use passerelle_federation::validity::{Validity, format_rfc3339};
 use passerelle_hub::registry::{ConnectorState, ProviderStatus, PublicBlock};
 use passerelle_localization::{Locale, OperatorText};
 use passerelle_protocol::catalogue::ErrorCode;
+use passerelle_protocol::digest;
 use passerelle_protocol::env::Timestamp;
 use passerelle_protocol::ids::ClientId;
 use passerelle_web::page_template;
@@ -55,8 +56,7 @@ impl Status {
         };
         let now = context.hub.core.env.now();
         let providers = context.hub.connectors.public_status(service, locale.tag());
-        let in_force = federation.notices.iter().filter(|notice| notice.is_in_force(now));
-        let notices = in_force.cloned().collect();
+        let notices = context.hub.notices.in_force();
         Ok(Self { now, service: client_id, providers, notices })
     }
 
@@ -263,13 +263,20 @@ fn feed_entries(status: &Status, since: &[Timestamp], locale: &Locale) -> Vec<Fe
             add("planned", Some(block));
         }
     }
-    entries.extend(status.notices.iter().enumerate().map(|(index, notice)| FeedEntry {
-        fragment: format!("notice-{index}"),
+    entries.extend(status.notices.iter().map(|notice| FeedEntry {
+        fragment: notice_fragment(notice),
         title: locale.localize(&notice.text).to_string(),
         updated: format_rfc3339(notice.validity.not_before.unwrap_or_default()),
         text: notice.link.clone().unwrap_or_default(),
     }));
     entries
+}
+
+/// Names a notice by its texts and its beginning, so that it keeps its id beside others.
+fn notice_fragment(notice: &Notice) -> String {
+    let named = json!([notice.text, notice.validity.not_before.map(format_rfc3339)]).to_string();
+    let hash = digest::sha256(named.as_bytes());
+    format!("notice-{}", digest::base64url(hash.get(..12).unwrap_or_default()))
 }
 
 /// Returns the message and the period of a block, in one line.

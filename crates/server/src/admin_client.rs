@@ -14,13 +14,15 @@ use url::Url;
 use passerelle_admin::console::{HubStatus, LoginView, PersonLogins};
 use passerelle_admin::{
     AdminErrorBody, BlockChange, ConnectorList, DrainState, EndedSessions, KeysInUse, LoginSearch,
-    OperatorProbeOutcome, RefreshGrantList, RefreshGrantRevocation, ReloadOutcome, RevokedGrants,
+    NoticeChange, NoticeList, OperatorProbeOutcome, RefreshGrantList, RefreshGrantRevocation,
+    ReloadOutcome, RevokedGrants,
 };
 use passerelle_config::command_settings::AdminAccess;
 use passerelle_egress::safe_http_client::{
     AllowedSchemes, CallLimits, EgressError, SafeHttpClient,
 };
 use passerelle_extension::AdminRequest;
+use passerelle_federation::notices::NoticeTable;
 use passerelle_hub::registry::NewBlock;
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::ids::Secret;
@@ -173,6 +175,30 @@ impl AdminClient {
     /// See [`AdminClientError`].
     pub async fn unblock(&self, id: &str) -> AdminResult<BlockChange> {
         self.send(Method::DELETE, &format!("admin/blocks/{}", segment(id)), None::<&()>).await
+    }
+
+    /// Lists the notices that have not ended.
+    ///
+    /// # Errors
+    /// See [`AdminClientError`].
+    pub async fn notices(&self) -> AdminResult<NoticeList> {
+        self.send(Method::GET, "admin/notices", None::<&()>).await
+    }
+
+    /// Publishes a notice; it is in force when this returns.
+    ///
+    /// # Errors
+    /// See [`AdminClientError`].
+    pub async fn publish_notice(&self, notice: &NoticeTable) -> AdminResult<NoticeChange> {
+        self.send(Method::POST, "admin/notices", Some(notice)).await
+    }
+
+    /// Removes a notice that was published on the running hub.
+    ///
+    /// # Errors
+    /// See [`AdminClientError`].
+    pub async fn remove_notice(&self, id: &str) -> AdminResult<NoticeChange> {
+        self.send(Method::DELETE, &format!("admin/notices/{}", segment(id)), None::<&()>).await
     }
 
     /// Makes the hub probe an identity provider at once.

@@ -46,6 +46,7 @@ use passerelle_grants::{
 };
 use passerelle_hub::live_login_counter::LiveLoginCounter;
 use passerelle_hub::mail_codes::MailCodes;
+use passerelle_hub::notices::Notices;
 use passerelle_hub::registry::{Blocks, ConnectorSpec, Registry, RegistryDeps, RegistryHandle};
 use passerelle_hub::{Connectors, LoginServices, Logins, Logouts, UnauthenticatedLogins};
 use passerelle_jose::client_certificate::CertificateAuthorities;
@@ -75,6 +76,7 @@ pub(super) struct HubParts<'a> {
     pub keys: SharedKeys,
     pub register: Option<Arc<dyn Register>>,
     pub blocks: Blocks,
+    pub notices: Notices,
     pub live_logins: Arc<LiveLoginCounter>,
     /// The optional crates that run, with their names.
     pub extensions: Vec<(&'static str, StartedExtension)>,
@@ -259,6 +261,7 @@ impl HubParts<'_> {
             logouts: Logouts::new(Arc::clone(&services), grants.logout_notifier),
             logins: Logins::new(services, limits),
             connectors,
+            notices: self.notices.clone(),
             authorization_requests: grants.authorization_requests,
             pushed_request_endpoint: settings
                 .request_policy()
@@ -308,6 +311,7 @@ impl HubParts<'_> {
             keys: self.keys.clone(),
             connectors: hub.connectors.clone(),
             blocks: self.blocks.clone(),
+            notices: self.notices.clone(),
             register: self.register.clone(),
             reload,
             counter_sync: hub.counter_sync.clone(),
@@ -382,6 +386,7 @@ impl HubParts<'_> {
             recent: self.recent.clone(),
             login_lifetime: settings.lifetimes.login(settings.platform),
             connectors: hub.connectors.clone(),
+            notices: self.notices.clone(),
             client_keys: Arc::clone(&self.client_keys),
             readiness: Arc::clone(readiness),
             store_usage: Box::new(move || readiness::store_usage_rows(store.as_ref(), &capacities)),

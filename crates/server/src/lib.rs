@@ -71,6 +71,7 @@ use passerelle_config::LoadedConfig;
 use passerelle_config::model::LimitsConfig;
 use passerelle_extension::{Extension, ExtensionContext};
 use passerelle_grants::client_keys::KeyDirectory;
+use passerelle_hub::notices::Notices;
 use passerelle_protocol::env::Env;
 use passerelle_protocol::ids::Secret;
 use passerelle_settings::{Diagnostic, Environment};
@@ -128,6 +129,7 @@ impl HubServer {
         let opened = store::open_store(loaded, &env, &prepared.metrics)?;
         prepared.connector_context.store.set(&opened.store);
         store::share_entries(&prepared.blocks, &opened.store);
+        store::share_entries(&prepared.published_notices, &opened.store);
         let audit = audit_log::start_audit(
             loaded,
             &env,
@@ -159,6 +161,7 @@ impl HubServer {
         let extensions = loaded.extensions.iter().map(start).collect();
         let mut parts = HubParts {
             loaded,
+            notices: Notices::new(prepared.published_notices, core.federation.clone()),
             core,
             client_keys: prepared.client_keys,
             store: opened.store,

@@ -21,9 +21,11 @@ use passerelle_extension::{Extension, RegistrationEndpoint};
 use passerelle_federation::identity::ClaimName;
 use passerelle_federation::identity::scopes::ScopeTable;
 use passerelle_federation::identity::sub::SubjectKeys;
+use passerelle_federation::notices::Notice;
 use passerelle_federation::{CurrentFederation, Federation};
 use passerelle_grants::client_keys::KeyDirectory;
 use passerelle_hub::registry::{Blocks, ConnectorSpec};
+use passerelle_hub::runtime_entries::RuntimeEntries;
 use passerelle_jose::RelyingPartyKeys;
 use passerelle_jose::client_certificate::{AuthoritiesError, CertificateAuthorities};
 use passerelle_protocol::acr::Platform;
@@ -52,6 +54,7 @@ pub(super) struct PreparedHub {
     pub connector_specs: Vec<ConnectorSpec>,
     pub register: Option<Arc<dyn Register>>,
     pub blocks: Blocks,
+    pub published_notices: RuntimeEntries<Notice>,
     pub subject_keys: SubjectKeys,
     pub discovery_publisher: DiscoveryPublisher,
     pub traces: TraceExport,
@@ -92,6 +95,7 @@ pub(super) fn prepare_hub(
     collect_error(&mut errors, read_certificate_authorities(loaded));
     let register = collect_error(&mut errors, prepare_register(loaded, env, &metrics));
     let blocks = collect_error(&mut errors, Blocks::load(&settings.state, env));
+    let notices = collect_error(&mut errors, RuntimeEntries::load(&settings.state, env));
     let (secrets, country) = (loaded.subject_keys.clone(), settings.home_country.clone());
     let subject_keys = collect_error(&mut errors, SubjectKeys::new(secrets, country));
     let traces = collect_error(&mut errors, traces::prepare_traces(loaded, env, &metrics));
@@ -109,6 +113,7 @@ pub(super) fn prepare_hub(
             connector_specs: connector_specs.into_iter().collect::<Option<_>>()?,
             register: register?,
             blocks: blocks?,
+            published_notices: notices?,
             subject_keys: subject_keys?,
             discovery_publisher,
             traces: traces?,

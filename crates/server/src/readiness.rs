@@ -20,6 +20,7 @@ use passerelle_grants::backchannel_logout::LogoutNotifier;
 use passerelle_hub::Connectors;
 use passerelle_hub::hub_clock::{CommonSkew, MAX_CLOCK_SKEW_SECONDS};
 use passerelle_hub::logins::Logins;
+use passerelle_hub::notices::Notices;
 use passerelle_hub::registry::{Blocks, ConnectorRow};
 use passerelle_jose::Keyring;
 use passerelle_protocol::alg::SigningAlg;
@@ -48,6 +49,7 @@ pub(super) struct ReadinessSources {
     pub keys: SharedKeys,
     pub connectors: Connectors,
     pub blocks: Blocks,
+    pub notices: Notices,
     pub register: Option<Arc<dyn Register>>,
     pub reload: Reload,
     pub counter_sync: Option<Arc<CounterSync>>,
@@ -102,6 +104,7 @@ pub(super) fn build_readiness(sources: ReadinessSources) -> Readiness {
         keys,
         connectors,
         blocks,
+        notices,
         register,
         reload,
         counter_sync,
@@ -133,6 +136,7 @@ pub(super) fn build_readiness(sources: ReadinessSources) -> Readiness {
         })
         .with_check("blocks", move || blocks.not_ready_reason())
         .with_degradation_check("blocks", move || block_warnings.warning().into_iter().collect())
+        .with_degradation_check("notices", move || notices.warning().into_iter().collect())
         .with_degradation_check("store", move || {
             let unauthenticated = running_logins.most_of_one_network();
             store_usage_rows(store.as_ref(), &capacities)

@@ -20,6 +20,7 @@ use passerelle_grants::{
     AccessTokens, HubCore, IdTokenHints, ResponseSigner, RevocationEndpoint, SenderVerifier,
     TokenEndpoint,
 };
+use passerelle_hub::notices::Notices;
 use passerelle_hub::{Connectors, Logins, Logouts};
 use passerelle_jose::RelyingPartyKeys;
 use passerelle_jose::keyring::Keyring;
@@ -33,6 +34,7 @@ pub struct Hub {
     pub logins: Logins,
     pub logouts: Logouts,
     pub connectors: Connectors,
+    pub notices: Notices,
     pub authorization_requests: Arc<AuthorizationRequests>,
     /// `None` if service providers may not push their requests.
     pub pushed_request_endpoint: Option<PushedRequestEndpoint>,

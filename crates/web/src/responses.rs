@@ -43,7 +43,8 @@ pub fn page_response(
 ) -> HttpResponse {
     let nonce = hub.core.env.entropy().token();
     let federation = hub.core.federation.load();
-    let notices = DisplayedNotice::in_force(&federation.notices, locale, hub.core.env.now());
+    let in_force = hub.notices.in_force().into_iter();
+    let notices: Vec<_> = in_force.map(|one| DisplayedNotice::new(one, locale)).collect();
     let chrome = PageChrome {
         locale,
         nonce: &nonce,

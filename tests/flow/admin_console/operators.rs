@@ -9,7 +9,7 @@ use crate::hub::Answer;
 
 pub(crate) const ALICE: &str = "the-token-of-alice-of-more-than-32-characters";
 pub(crate) const VERA: &str = "the-token-of-vera-of-more-than-32-characters-too";
-const PEER: &str = "the-token-of-the-hubs-of-more-than-32-characters";
+pub(crate) const PEER: &str = "the-token-of-the-hubs-of-more-than-32-characters";
 
 /// A hub with an operator, a viewer, a token for other hubs, and an audit log in a file.
 pub(crate) async fn staffed() -> TestHub {
@@ -96,6 +96,8 @@ pub(crate) async fn blocks(hub: &TestHub) -> usize {
 const ACTS: &[(&str, &[(&str, &str)])] = &[
     ("block", &[("connector", "amandier"), ("reason", "keys leaked, case 4711")]),
     ("unblock", &[("id", "7K3Q9WZX2M4T"), ("reason", "keys replaced")]),
+    ("publish-notice", &[("text.en", "Sorry, delays"), ("reason", "case 4711")]),
+    ("remove-notice", &[("id", "7K3Q9WZX2M4T"), ("reason", "case closed")]),
     ("end-sessions", &[("sub", "a-sub"), ("reason", "ticket 4711")]),
     ("revoke-grants", &[("sub", "a-sub"), ("reason", "ticket 4711")]),
     ("probe", &[("connector", "amandier")]),
@@ -109,6 +111,8 @@ const ACTS: &[(&str, &[(&str, &str)])] = &[
 const ACT_EVENTS: &[&str] = &[
     "block_set",
     "block_lifted",
+    "notice_published",
+    "notice_removed",
     "logins_searched",
     "session_ended_by_operator",
     "refresh_grants_revoked",
@@ -129,6 +133,7 @@ pub(crate) fn confirmed<'a>(
 }
 
 const BLOCK: &str = r#"{"connector":"amandier","reason":"keys leaked, case 4711"}"#;
+const NOTICE: &str = r#"{"text":{"en":"Sorry, delays"}}"#;
 
 #[actix_web::test]
 async fn a_viewer_who_tries_to_change_the_hub_is_refused_and_named() {
@@ -136,6 +141,8 @@ async fn a_viewer_who_tries_to_change_the_hub_is_refused_and_named() {
     let changes = [
         TestRequest::post().uri("/admin/blocks").set_payload(BLOCK),
         TestRequest::delete().uri("/admin/blocks/x"),
+        TestRequest::post().uri("/admin/notices").set_payload(NOTICE),
+        TestRequest::delete().uri("/admin/notices/x"),
         TestRequest::post().uri("/admin/drain"),
         TestRequest::delete().uri("/admin/drain"),
         TestRequest::post().uri("/admin/reload"),

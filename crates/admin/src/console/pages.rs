@@ -17,7 +17,9 @@ use crate::readable;
 use crate::responses::AdminError;
 use crate::settings::OperatorRole;
 use passerelle_audit::EventKind;
+use passerelle_federation::notices::NoticeSeverity;
 use passerelle_federation::validity::format_rfc3339;
+use passerelle_hub::notices::NoticeRow;
 use passerelle_localization::Languages;
 use passerelle_protocol::acr::Platform;
 use passerelle_protocol::catalogue::{CatalogueEntry, ErrorCode};
@@ -99,6 +101,11 @@ pub(super) fn configuration_page(configuration: &ConfigurationView, page: &PageC
     render_template(&ConfigurationTemplate { page, configuration, settings })
 }
 
+/// Renders the notices to users, with the forms that publish and remove them.
+pub(crate) fn notices_page(notices: &[NoticeRow], page: &PageContext) -> String {
+    render_template(&NoticesTemplate { page, notices })
+}
+
 /// Renders one login.
 pub(super) fn login_page(login: &LoginView, page: &PageContext) -> String {
     render_template(&LoginTemplate { page, login })
@@ -152,6 +159,13 @@ struct ConfigurationTemplate<'a> {
     page: &'a PageContext,
     configuration: &'a ConfigurationView,
     settings: Vec<(String, String)>,
+}
+
+#[derive(Template)]
+#[template(path = "admin_notices.html")]
+struct NoticesTemplate<'a> {
+    page: &'a PageContext,
+    notices: &'a [NoticeRow],
 }
 
 #[derive(Template)]

@@ -162,7 +162,7 @@ pub struct ConfigurationView {
     pub connectors: Vec<ConnectorId>,
     pub service_providers: Vec<ServiceProviderRow>,
     pub data_providers: Vec<DataProviderRow>,
-    pub notices: Vec<NoticeRow>,
+    pub notices: Vec<ConfiguredNotice>,
     /// Number of blocks in connector files. Blocks by command are listed with the connectors.
     pub blocks: usize,
 }
@@ -194,10 +194,10 @@ pub struct DataProviderRow {
     pub scopes: Vec<String>,
 }
 
-/// A notice in `GET /admin/config`.
+/// A notice of the file in `GET /admin/config`.
 #[serde_with::skip_serializing_none]
 #[derive(Debug, Serialize)]
-pub struct NoticeRow {
+pub struct ConfiguredNotice {
     pub text: String,
     pub severity: NoticeSeverity,
     pub from: Option<String>,

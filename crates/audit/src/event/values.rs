@@ -50,6 +50,8 @@ pub(crate) struct RareFields {
     pub forwarded: Option<Vec<String>>,
     /// A block's id, as `passerelle idp list` shows it.
     pub block: Option<String>,
+    /// A notice's id, as `passerelle notice list` shows it.
+    pub notice: Option<String>,
     /// A key, by its RFC 7638 thumbprint.
     pub kid: Option<String>,
     pub purpose: Option<AuditKeyPurpose>,

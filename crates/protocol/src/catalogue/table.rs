@@ -438,6 +438,8 @@ catalogue! {
     SessionsNotIndexed = "Y500108" 409 "invalid_request" Info Client Operator "error-bad-request" "The sessions of a person can't be found: set index_sessions_by_sub = true, which finds those that begin from then on.";
     IdentityProviderNotProbed = "Y500109" 409 "invalid_request" Info Client Operator "error-bad-request" "The hub does not probe this identity provider.";
     AuditUnwritable = "Y500110" 503 "temporarily_unavailable" Error Hub Operator "error-unavailable" "The hub can't write its audit log, and accepts no new logins.";
+    NoticeInvalid = "Y500111" 422 "invalid_request" Info Client Operator "error-bad-request" "The notice is invalid.";
+    NoticeUnknown = "Y500112" 404 "invalid_request" Info Client Operator "error-not-found" "There is no notice of this id that was published on the running hub.";
     NetworkLoginsExceeded = "Y500330" 429 "temporarily_unavailable" Info Client User "error-network-limited" "Too many logins from this network wait for authentication while the hub is nearly full; try again after the time in Retry-After.";
     // Connection errors before a request exists; only the log shows these.
     HttpMalformed = "Y500340" 400 "invalid_request" Info Client Operator "error-bad-request" "The bytes received are not an HTTP/1.1 request.";
