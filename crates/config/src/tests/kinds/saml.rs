@@ -80,7 +80,7 @@ fn each_bad_setting_is_named_with_its_fix() {
                 "host",
             ),
             ("CONNECTOR_KIND__SECRET", "OTHER", "kind.saml.private_keys.env", "CONNECTOR_KIND__"),
-            ("eidas2 = [", "eidas3 = [", "acr.eidas3", "outside this connector's levels"),
+            (", eidas2 = [\"https://refeds.org/profile/mfa\"]", "", "acr", "no value for eidas2"),
         ],
     );
 }
