@@ -116,6 +116,8 @@ impl IdentityProvider {
         let file = format!(
             r#"
 {name}{logo_line}identity = "verified"
+# A request with login_hint=you@{id}.example needs no choice page (docs/choice.md).
+email_domains = ["{id}.example"]
 {levels}
 [kind.oidc]
 issuer = "{address}/api/v2"

@@ -30,6 +30,11 @@ const REGISTER_CSV: &str = include_str!("register.csv");
 /// Names of the places and countries of these persons' births.
 const PLACES_CSV: &str = include_str!("places.csv");
 
+/// Lines of the standard hub: its register, and how the register verified its identities.
+const STANDARD_REGISTER: &str = r#"register.file.path = "register.csv"
+place_name_files = ["places.csv"]
+verified_claims = { trust_framework = "demo", assurance_level = "low" }"#;
+
 /// First lines of the file of the developer's application, at the standard hub.
 const APPLICATION_HEAD: &str = "\
 # The application of the developer who tries the demo: docs/integrate/, examples/. Its secret is public:
@@ -185,9 +190,7 @@ secrets = [{{ env = "DATA_PROVIDER_DEMO_DATA__CLIENT_SECRET" }}]
     fn hub_settings(&self, private: SocketAddr) -> String {
         let ((platform, suffix), address) = (self.platform_names(), &self.origins.hub);
         let register = match self.platform {
-            Platform::Standard => {
-                "register.file.path = \"register.csv\"\nplace_name_files = [\"places.csv\"]"
-            }
+            Platform::Standard => STANDARD_REGISTER,
             Platform::High => "",
         };
         let public_pages =
