@@ -42,6 +42,10 @@ struct University {
 impl University {
     /// Starts a hub with more keys in the table of the connector.
     async fn with(more: &str) -> Self {
+        Self::with_settings("", more).await
+    }
+
+    async fn with_settings(settings: &str, more: &str) -> Self {
         let idp = FakeIdentityProvider::new();
         let (pem, certificate) = hub_key_pem();
         let files = [
@@ -49,7 +53,7 @@ impl University {
             ("saml/idp.xml", idp.metadata("")),
             ("secrets/connectors/university/saml.pem", pem),
         ];
-        let hub = TestHub::with_files("", &files).await;
+        let hub = TestHub::with_files(settings, &files).await;
         Self { idp, certificate, hub }
     }
 
@@ -268,4 +272,17 @@ async fn junk_is_refused_before_it_is_stored() {
         buttons: Vec::new(),
     };
     assert_eq!(browser.post(&other, Some("cross-site")).await.status, 404);
+}
+
+#[actix_web::test]
+async fn a_flood_of_responses_from_one_network_is_refused() {
+    let limits = "quotas = { failed_authentications_per_network = 2 }";
+    let university = University::with_settings(limits, "").await;
+    let browser = university.hub.browser();
+    let request = university.leave(&browser, &Authorize::by("bakery")).await;
+    let response = university.respond(&request, &[]);
+    assert_eq!(university.post(&response).await.status, 303);
+    assert_eq!(university.post(&response).await.status, 303);
+    let refused = university.post(&response).await;
+    assert_eq!(refused.status, 429, "{}", refused.body);
 }

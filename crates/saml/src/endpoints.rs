@@ -78,17 +78,22 @@ pub(crate) async fn receive_response(
     if !hub.connectors.has_own_pages::<SamlConnector>(&connector) {
         return Err(Rejection::OutsideLogin(ErrorCode::NotFound));
     }
+    // Each counts, good or bad: it is stored before it proves anything.
+    let address = || hub.proxies.client_address(&context.request);
+    hub.core.rate_limits.check_failed_authentication(address).map_err(|over| {
+        Rejection::RateLimited { code: ErrorCode::NetworkLimited, over, client_id: None }
+    })?;
     let params = form::parse_large_body(&context.request, body, MAX_FORM_BYTES).await?;
     let single = |name| params.single(name).ok().flatten();
     let (response, state) = (single("SAMLResponse"), single("RelayState"));
     let state = state.filter(|state| state.len() <= MAX_RELAY_STATE_BYTES);
     let Some((response, state)) = response.zip(state) else {
-        return Err(rejection_of_sender(&context, SAML_RESPONSE_MALFORMED));
+        return Err(Rejection::OutsideLogin(SAML_RESPONSE_MALFORMED));
     };
     let text = decode_response(response).and_then(|bytes| response_text(&bytes));
     let text = text.map_err(|error| {
         tracing::info!(%connector, %error, "response refused before it was stored");
-        rejection_of_sender(&context, SAML_RESPONSE_MALFORMED)
+        Rejection::OutsideLogin(SAML_RESPONSE_MALFORMED)
     })?;
     let query = with_connector(&context, &connector, async |saml| {
         let code = saml.messages.store_response(state, text).await?;

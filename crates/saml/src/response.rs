@@ -20,8 +20,9 @@ use crate::xml::{
 };
 use crate::{SAML, SAMLP};
 
-/// Longest response in a form, in base64.
-pub const MAX_ENCODED_BYTES: usize = 350_000;
+/// Longest response in a form, in base64. The 1,200 responses that one network may send in a minute
+/// must not fill the store.
+pub const MAX_ENCODED_BYTES: usize = 128 << 10;
 
 /// What a response must fit: the request, both parties, and the keys of their metadata.
 #[derive(Clone, Copy, Debug)]
