@@ -122,8 +122,13 @@ pub(crate) fn encrypted_to(
     } else {
         content = vec![9; 16];
         let iv = content.clone();
-        content
-            .extend(encrypt(Cipher::aes_256_cbc(), &key, Some(&iv), plaintext.as_bytes()).unwrap());
+        // Arbitrary bytes before their number (XML Encryption 1.1 §5.2.1). OpenSSL appends a block.
+        let padding = 16 - plaintext.len() % 16;
+        let mut padded = plaintext.as_bytes().to_vec();
+        padded.resize(plaintext.len() + padding - 1, 0xa5);
+        padded.push(u8::try_from(padding).unwrap());
+        let ciphertext = encrypt(Cipher::aes_256_cbc(), &key, Some(&iv), &padded).unwrap();
+        content.extend(&ciphertext[..padded.len()]);
     }
     let mut encrypter = Encrypter::new(recipient).unwrap();
     encrypter.set_rsa_padding(encryption.padding).unwrap();

@@ -5,7 +5,7 @@ use openssl::hash::MessageDigest;
 use openssl::nid::Nid;
 use openssl::pkey::{Id, PKey, Private};
 use openssl::rsa::Padding;
-use openssl::symm::{Cipher, decrypt, decrypt_aead};
+use openssl::symm::{Cipher, Crypter, Mode, decrypt_aead};
 use passerelle_jose::key_device::OaepHash;
 
 use super::document::{Element, Untrusted, Verified, VerifiedXml, XmlText};
@@ -242,10 +242,28 @@ impl ContentCipher {
     fn decrypt(&self, key: &[u8], content: &[u8]) -> Option<Vec<u8>> {
         let (iv, content) = content.split_at_checked(self.cipher.iv_len()?)?;
         if !self.is_authenticated {
-            return decrypt(self.cipher, key, Some(iv), content).ok();
+            return self.decrypt_cbc(key, iv, content);
         }
         let (content, tag) = content.split_at_checked(content.len().checked_sub(GCM_TAG_BYTES)?)?;
         decrypt_aead(self.cipher, key, Some(iv), &[], content, tag).ok()
+    }
+
+    /// The last byte is the length of the padding, whose other bytes are arbitrary, unlike in PKCS #7
+    /// (XML Encryption 1.1 §5.2.1).
+    fn decrypt_cbc(&self, key: &[u8], iv: &[u8], content: &[u8]) -> Option<Vec<u8>> {
+        let block = self.cipher.block_size();
+        if content.is_empty() || content.len() % block != 0 {
+            return None;
+        }
+        let mut crypter = Crypter::new(self.cipher, Mode::Decrypt, key, Some(iv)).ok()?;
+        crypter.pad(false);
+        let mut plaintext = vec![0; content.len() + block];
+        let length = crypter.update(content, &mut plaintext).ok()?;
+        plaintext.truncate(length);
+        let padding = plaintext.last().copied().map(usize::from)?;
+        let end = length.checked_sub(padding).filter(|_| (1..=block).contains(&padding))?;
+        plaintext.truncate(end);
+        Some(plaintext)
     }
 }
 
