@@ -1,6 +1,8 @@
 //! Refuses XML before it is parsed: what SAML never needs, what parsers and canonicalisers read
 //! differently, and what costs more than its size. Linear in the text.
 
+use super::document::XML;
+
 /// Bounds of a document.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
@@ -178,7 +180,8 @@ impl<'a> Scan<'a> {
         // an empty result.
         let is_absolute = uri.contains(':') || (prefix.is_empty() && uri.is_empty());
         let is_plain = !uri.contains(|c: char| c == '&' || c.is_ascii_whitespace());
-        let is_reserved = matches!(prefix, "xml" | "xmlns");
+        // The prefix `xml` may be declared, as what it always means (Namespaces in XML 1.0 §3).
+        let is_reserved = prefix == "xmlns" || (prefix == "xml" && uri != XML);
         let is_repeated = self
             .scope
             .iter()

@@ -45,6 +45,10 @@ fn the_form_is_that_of_canonical_xml() {
             "<p:a xmlns:p=\"urn:p\"><p:b><q:c xmlns:q=\"urn:q\"></q:c><q:c xmlns:q=\"urn:q\"></q:c></p:b></p:a>",
         ),
         ("<a xml:lang='fr'/>", "<a xml:lang=\"fr\"></a>"),
+        (
+            "<a xml:lang='fr' xmlns:xml='http://www.w3.org/XML/1998/namespace'/>",
+            "<a xml:lang=\"fr\"></a>",
+        ),
         ("<a>\u{e9}\u{1f5dd}&#233;</a>", "<a>\u{e9}\u{1f5dd}\u{e9}</a>"),
     ] {
         assert_eq!(canonical(xml, &[]), expected, "{xml}");
@@ -60,7 +64,7 @@ fn namespaces_around_the_element_are_rendered_only_if_used_or_listed() {
         "<n1:elem2 xmlns:n1=\"http://example.net\" xml:lang=\"en\"><n3:stuff xmlns:n3=\"ftp://example.org\"></n3:stuff></n1:elem2>"
     );
     assert_eq!(
-        canonical_child(xml, &["n3", "absent"]),
+        canonical_child(xml, &["n3", "absent", "xml"]),
         "<n1:elem2 xmlns:n1=\"http://example.net\" xmlns:n3=\"ftp://example.org\" xml:lang=\"en\"><n3:stuff></n3:stuff></n1:elem2>"
     );
     let default = "<a xmlns='urn:x'><p:b xmlns:p='urn:p'><c/></p:b></a>";

@@ -135,8 +135,8 @@ pub(super) fn forgeries() -> Vec<Forgery> {
             X::NamespaceDeclaration,
         ),
         Forgery::new(
-            "the namespace of xml bound again",
-            root("xmlns:xml=\"http://www.w3.org/XML/1998/namespace\""),
+            "another namespace for xml",
+            root("xmlns:xml=\"urn:x\""),
             X::NamespaceDeclaration,
         ),
         Forgery::new(
