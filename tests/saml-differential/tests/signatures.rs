@@ -1,5 +1,6 @@
-//! Compares the hub's XML signatures with xmlsec1 (Debian's package `xmlsec1`): what the hub
-//! accepts, xmlsec1 accepts too, with the same bytes before the digest.
+//! Compares the hub's XML signatures with xmlsec1 (Debian's package `xmlsec1`, in C), bergshamra and
+//! xml-sec (in Rust), three parsers: what the hub accepts they accept too, with the same bytes
+//! before the digest.
 //!
 //! `PROPTEST_CASES=2000 cargo test --manifest-path tests/saml-differential/Cargo.toml` runs more.
 
@@ -7,6 +8,9 @@ use std::fs;
 use std::process::Command;
 use std::sync::LazyLock;
 
+use bergshamra::c14n::{C14nMode, canonicalize};
+use bergshamra::keys::loader::load_x509_cert_pem;
+use bergshamra::{DsigContext, KeysManager, verify as verify_signature};
 use openssl::asn1::Asn1Time;
 use openssl::hash::MessageDigest;
 use openssl::pkey::{PKey, Private};
@@ -16,6 +20,7 @@ use passerelle_saml::signed_document::UnsignedDocument;
 use passerelle_saml::xml::{Limits, SignatureAlgorithm, VerificationKey, XmlText};
 use proptest::prelude::*;
 use tempfile::TempDir;
+use xml_sec::xmldsig::{DsigStatus, verify_signature_with_pem_key};
 
 struct Signer {
     private: PKey<Private>,
@@ -74,6 +79,52 @@ fn verify_by_xmlsec(xml: &str) -> Result<String, String> {
     Ok(data.to_owned())
 }
 
+/// Returns the bytes that bergshamra digests; an error if it refuses the document.
+fn verify_by_bergshamra(xml: &str) -> Result<String, String> {
+    let mut keys = KeysManager::new();
+    let certificate = SIGNER.certificate.to_pem().unwrap();
+    keys.add_key(load_x509_cert_pem(&certificate).map_err(|error| error.to_string())?);
+    let mut context = DsigContext::new(keys);
+    context.add_id_attr("ID");
+    let result = verify_signature(&context, xml).map_err(|error| error.to_string())?;
+    if !result.is_valid() || !result.all_reference_digests_verified() {
+        return Err(format!("{result:?}"));
+    }
+    // It does not return the bytes: they are those of the document without the signature.
+    let (before, signature) = xml.split_once("<ds:Signature ").ok_or("no signature")?;
+    let (_, after) = signature.split_once("</ds:Signature>").ok_or("no end")?;
+    let rest = format!("{before}{after}");
+    let bytes = canonicalize::<&str>(&rest, C14nMode::Exclusive, None, &[]);
+    String::from_utf8(bytes.map_err(|error| error.to_string())?).map_err(|error| error.to_string())
+}
+
+/// Returns the bytes that xml-sec digests; an error if it refuses the document.
+fn verify_by_xml_sec(xml: &str) -> Result<String, String> {
+    let key = SIGNER.certificate.public_key().unwrap().public_key_to_pem().unwrap();
+    let key = String::from_utf8(key).unwrap();
+    let result = verify_signature_with_pem_key(xml, &key, true).map_err(|e| e.to_string())?;
+    if result.status != DsigStatus::Valid {
+        return Err(format!("{:?}", result.status));
+    }
+    let [reference] = &result.signed_info_references[..] else { return Err("references".into()) };
+    let bytes = reference.pre_digest_data.clone().ok_or("no data")?;
+    String::from_utf8(bytes).map_err(|error| error.to_string())
+}
+
+const OTHERS: [(&str, fn(&str) -> Result<String, String>); 3] = [
+    ("xmlsec1", verify_by_xmlsec),
+    ("bergshamra", verify_by_bergshamra),
+    ("xml-sec", verify_by_xml_sec),
+];
+
+/// Fails unless the others accept a document that the hub accepts, with the same bytes.
+fn check_by_others(signed: &str, own: &str) -> Result<(), TestCaseError> {
+    for (name, verify) in OTHERS {
+        prop_assert_eq!(verify(signed), Ok(own.to_owned()), "{}: {}", name, signed);
+    }
+    Ok(())
+}
+
 fn attributes() -> impl Strategy<Value = String> {
     prop_oneof![
         Just(String::new()),
@@ -83,6 +134,7 @@ fn attributes() -> impl Strategy<Value = String> {
         Just(" e:k='&#13;&#x9;' xml:lang='fr' b:k='&lt;>'".to_owned()),
         Just(" xmlns:f='urn:b' f:q='1' b:z='2'".to_owned()),
         Just(" xmlns:b='urn:b'   c = '\r\n'".to_owned()),
+        Just(" xml:lang='fr' xmlns:xml='http://www.w3.org/XML/1998/namespace'".to_owned()),
     ]
 }
 
@@ -143,15 +195,15 @@ fn change() -> impl Strategy<Value = (prop::sample::Index, usize, String)> {
 
 proptest! {
     #[test]
-    fn xmlsec_verifies_what_the_hub_signs_with_the_same_bytes(xml in document()) {
+    fn others_verify_what_the_hub_signs_with_the_same_bytes(xml in document()) {
         let Some(signed) = sign(&xml) else { return Ok(()) };
         let own = verify(&signed);
         prop_assert!(own.is_some(), "the hub refuses its own signature: {signed}");
-        prop_assert_eq!(verify_by_xmlsec(&signed), Ok(own.unwrap_or_default()));
+        check_by_others(&signed, &own.unwrap_or_default())?;
     }
 
     #[test]
-    fn xmlsec_verifies_what_the_hub_accepts_of_changed_documents(
+    fn others_verify_what_the_hub_accepts_of_changed_documents(
         xml in document(),
         changes in prop::collection::vec(change(), 1..3),
     ) {
@@ -164,16 +216,19 @@ proptest! {
             signed = format!("{before}{inserted}{after}");
         }
         if let Some(own) = verify(&signed) {
-            prop_assert_eq!(verify_by_xmlsec(&signed), Ok(own), "{}", signed);
+            check_by_others(&signed, &own)?;
         }
     }
 }
 
-/// The comparison can fail: xmlsec1 refuses a changed document, and its bytes differ from others.
+/// The comparison can fail: the others refuse a changed document, and their bytes differ from others.
 #[test]
 fn the_comparison_can_fail() {
     let signed = sign("<b:Response xmlns:b='urn:b' ID='_1'><b:c>x</b:c></b:Response>").unwrap();
-    let bytes = verify_by_xmlsec(&signed).unwrap();
-    assert_eq!(bytes, "<b:Response xmlns:b=\"urn:b\" ID=\"_1\"><b:c>x</b:c></b:Response>");
-    assert!(verify_by_xmlsec(&signed.replace(">x<", ">y<")).is_err());
+    for (name, verify) in OTHERS {
+        let bytes = verify(&signed);
+        let expected = "<b:Response xmlns:b=\"urn:b\" ID=\"_1\"><b:c>x</b:c></b:Response>";
+        assert_eq!(bytes.as_deref(), Ok(expected), "{name}");
+        assert!(verify(&signed.replace(">x<", ">y<")).is_err(), "{name}");
+    }
 }
