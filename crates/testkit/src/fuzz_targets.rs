@@ -19,6 +19,8 @@ mod headers;
 mod login_events;
 mod records;
 mod requests;
+#[cfg(feature = "saml")]
+mod saml;
 mod sample_keys;
 #[cfg(test)]
 mod tests;
@@ -66,6 +68,8 @@ pub fn fuzz_targets() -> Vec<FuzzTarget> {
         upstream::TARGETS,
         files::TARGETS,
         records::TARGETS,
+        #[cfg(feature = "saml")]
+        saml::TARGETS,
         #[cfg(feature = "openid4vp")]
         wallet::TARGETS,
         login_events::TARGETS,
