@@ -1,12 +1,13 @@
-// docs/recipes/idp-keycloak.md and sp-keycloak.md, by one Keycloak (`skipWithoutKeycloak`).
+// docs/recipes/idp-keycloak.md, idp-keycloak-saml.md and sp-keycloak.md, by one Keycloak (`skipWithoutKeycloak`).
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import * as oidc from 'openid-client';
 import { Browser, IDP_SECRET, freePorts, random } from './harness.mjs';
 import {
-  HUB, JANE, deleteHubCookies, allowLoopback, keycloakFolder, readRecipe, replaceAll, skipWithoutKeycloak, startHubForIdp, startHubForSp, startProduct, signInThroughHub, signOutThroughHub,
+  HUB, JANE, checkOnline, deleteHubCookies, allowLoopback, keycloakFolder, readRecipe, replaceAll, skipWithoutKeycloak, startHubForIdp, startHubForSp, startProduct, signInThroughHub, signOutThroughHub,
 } from './recipes.mjs';
+import { continueSaml, hubCertificate } from './saml-idp.mjs';
 
 const ADMIN = { name: 'admin', password: random(16) };
 const skip = skipWithoutKeycloak();
@@ -138,6 +139,44 @@ userinfo_signed_response_alg = "ES256"
     const { person } = await hub.signIn('keycloak', authenticate, { browser });
     assert.deepEqual([person.name, person.preferred_username, person.email], ['Jane Doe', 'jane', 'jane@example.org']);
   }
+});
+
+test('a person of Keycloak signs in and out by SAML with the files of its recipe', { skip }, async (t) => {
+  const page = readRecipe('idp-keycloak-saml');
+  const [port, privatePort] = await freePorts(2);
+  await admin('POST', '', {
+    realm: 'saml', enabled: true,
+    users: [{ username: 'jane', enabled: true, email: 'jane@example.org', emailVerified: true, firstName: 'Jane', lastName: 'Doe', credentials: [{ type: 'password', value: 'the-password' }] }],
+  });
+  const descriptor = await fetch(`${base}/realms/saml/protocol/saml/descriptor`).then((response) => response.text());
+  const hub = await startHubForIdp('hub-recipe-keycloak-saml', {
+    ports: [port, privatePort], files: { 'keycloak-saml.xml': descriptor },
+    connectors: { 'keycloak-saml': allowLoopback(replaceAll(page.file('connectors/keycloak-saml.toml'), { 'https://keycloak.example.org/realms/staff': `${base}/realms/saml` })) },
+  });
+  t.after(hub.stop);
+  const client = replaceAll(page.file('passerelle-client.json'), {
+    [HUB]: hub.base, 'THE-SIGNING-CERTIFICATE': await hubCertificate(hub, 'keycloak-saml'), 'THE-ENCRYPTION-CERTIFICATE': await hubCertificate(hub, 'keycloak-saml', 'encryption'),
+  });
+  await admin('POST', '/saml/clients', JSON.parse(client));
+  await checkOnline(hub, 'keycloak-saml');
+  let asked;
+  const authenticate = async (browser, login, stopAt) => {
+    asked = login.html.includes('name="password"');
+    return continueSaml(browser, asked ? await browser.submit(login, { values: { username: 'jane', password: 'the-password' } }) : login, stopAt);
+  };
+  const browser = new Browser();
+  const { claims, person } = await hub.signIn('keycloak-saml', authenticate, { browser });
+  assert.deepEqual([person.name, person.given_name, person.email], ['Jane Doe', 'Jane', 'jane@example.org']);
+  const again = await hub.signIn('keycloak-saml', authenticate, { browser, more: { prompt: 'login' } });
+  assert.deepEqual([asked, again.claims.sub], [true, claims.sub]);
+  deleteHubCookies(browser);
+  const later = await hub.signIn('keycloak-saml', authenticate, { browser });
+  assert.deepEqual([asked, later.claims.sub], [false, claims.sub]);
+  // A logout at the hub ends Keycloak's session, too.
+  const out = await browser.open(hub.signOutUrl(later.idToken), { stopAt: hub.postLogoutUri });
+  assert.ok(out.url.startsWith(hub.postLogoutUri), `${out.status} ${out.url}\n${out.html}`);
+  await hub.signIn('keycloak-saml', authenticate, { browser });
+  assert.equal(asked, true);
 });
 
 test('Keycloak as a broker signs a person in with the files of its recipe', { skip }, async (t) => {

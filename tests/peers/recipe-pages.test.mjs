@@ -5,6 +5,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { configure, freePorts, program, random, root } from './harness.mjs';
 import { readRecipe, runProgram } from './recipes.mjs';
+import { describeIdp, selfSigned } from './saml-idp.mjs';
 
 const folder = path.join(root, 'docs/recipes');
 const pages = readdirSync(folder).filter((name) => name !== 'README.md').map((name) => name.replace(/\.md$/, ''));
@@ -33,10 +34,15 @@ test('every recipe is in the index with its test, and says what it was tested wi
 test('every connector of a recipe passes the check, alone and in the hub that the index describes', async (t) => {
   const [port, privatePort] = await freePorts(2);
   const connectors = idps.map(hubsFile);
+  const keys = selfSigned('idp');
+  const saml = connectors.filter(({ content }) => content.includes('[kind.saml]'));
   const config = configure({
     port, privatePort, register: '', connectors: Object.fromEntries(connectors.map(({ id, content }) => [id, content])),
     sps: [], files: {
       ...Object.fromEntries(connectors.map(({ id }) => [`${id}.secret`, random(32)])),
+      ...Object.fromEntries(saml.flatMap(({ id, content }) => [
+        [`${id}.xml`, describeIdp(content.match(/^entity_id = "(.*)"$/m)[1], keys)], [`${id}.secret`, keys.key + keys.certificate],
+      ])),
       'scopes.toml': readRecipe('README').file('scopes.toml'),
       ...Object.fromEntries(connectors.map(({ id }) => [`${id}-ca.pem`, readFileSync(path.join(root, 'tests/peers/recipes/ca.pem'), 'utf8')])),
       ...Object.fromEntries(sps.map(hubsFile).flatMap(({ id, content }) => [[`service-providers/${id}.toml`, content], [`${id}.secret`, random(32)]])),

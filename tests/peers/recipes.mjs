@@ -40,8 +40,8 @@ export function replaceAll(text, pairs) {
 
 /** Adds the settings for an identity provider on loopback to a connector's file. */
 export const allowLoopback = (text) => {
-  assert.match(text, /^\[kind\.oidc\]$/m);
-  return text.replace(/^\[kind\.oidc\]$/m, '[kind.oidc]\ninsecure_http = true\ninternal_hosts = ["localhost", "127.0.0.1"]');
+  assert.match(text, /^\[kind\.(oidc|saml)\]$/m);
+  return text.replace(/^\[kind\.(oidc|saml)\]$/m, '$&\ninsecure_http = true\ninternal_hosts = ["localhost", "127.0.0.1"]');
 };
 
 /** The hub's settings and scopes of the index, which declare the claim `groups`. */
@@ -67,19 +67,21 @@ export async function startHubForIdp(name, { ports: [port, privatePort], connect
   const client = await oidc.discovery(new URL(hub.issuer), sp.id, undefined, oidc.ClientSecretBasic(sp.secret), {
     execute: [oidc.allowInsecureRequests, oidc.enableNonRepudiationChecks],
   });
+  const authorizationUrl = (more) => oidc.buildAuthorizationUrl(client, {
+    redirect_uri: sp.redirectUri, scope: 'openid profile email groups', state: random(32), nonce: random(32), claims: '{"id_token":{"amr":{"essential":true}}}',
+    code_challenge: random(32), code_challenge_method: 'S256', ...more,
+  }).href;
   return {
     ...hub,
+    authorizationUrl,
     /**
      * Performs a login: `authenticate(browser, page)` fills in the identity provider's pages and returns the redirect back to the service.
      * Returns { claims, person, idToken }, or { code } where `authenticate` never was asked for, because the browser came back at once.
      */
     async signIn(connector, authenticate, { browser = new Browser(), more = {} } = {}) {
       const [state, nonce, verifier] = [random(32), random(32), oidc.randomPKCECodeVerifier()];
-      const url = oidc.buildAuthorizationUrl(client, {
-        redirect_uri: sp.redirectUri, scope: 'openid profile email groups', state, nonce, claims: '{"id_token":{"amr":{"essential":true}}}',
-        code_challenge: await oidc.calculatePKCECodeChallenge(verifier), code_challenge_method: 'S256', ...more,
-      });
-      let page = await browser.open(url.href, { stopAt: sp.redirectUri });
+      const url = authorizationUrl({ state, nonce, code_challenge: await oidc.calculatePKCECodeChallenge(verifier), ...more });
+      let page = await browser.open(url, { stopAt: sp.redirectUri });
       if (!page.stopped) page = await chooseProvider(browser, page, connector, sp.redirectUri);
       const asked = !page.stopped;
       if (asked) page = await authenticate(browser, page, sp.redirectUri);
