@@ -192,8 +192,11 @@ impl ResponseCheck<'_> {
             Some(_) => return Err(E::ResponseInResponseTo),
             None => return Err(E::Unsolicited),
         }
-        if let Some(issuer) = response.child(SAML, "Issuer")? {
-            check_issuer(issuer, expected.identity_provider, E::ResponseIssuer)?;
+        match response.child(SAML, "Issuer")? {
+            Some(issuer) => check_issuer(issuer, expected.identity_provider, E::ResponseIssuer)?,
+            // SAML V2.0 Profiles §4.1.4.2: a signed response names its issuer.
+            None if is_signed => return Err(E::ResponseIssuer),
+            None => {}
         }
         let issued = response.attribute("IssueInstant").and_then(parse_time);
         self.issued_after_request(issued, E::ResponseIssueInstant)?;

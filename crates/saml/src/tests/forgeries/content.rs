@@ -408,6 +408,15 @@ fn missing_parts() -> Vec<Forgery> {
         sign(&undirected),
         E::Destination,
     ));
+    let response_start = response("");
+    let (before, rest) = response_start.split_once("<saml:Issuer").unwrap();
+    let (_, after) = rest.split_once("</saml:Issuer>").unwrap();
+    let anonymous = format!("{before}{after}").replace("</samlp:Response>", "");
+    forgeries.push(Forgery::new(
+        "a signed response without issuer",
+        sign(&format!("{anonymous}{ASSERTION}</samlp:Response>")),
+        E::ResponseIssuer,
+    ));
     for (name, response) in [
         ("signed response without assertion", sign(&response(""))),
         ("unsigned response without assertion", response("")),
