@@ -209,7 +209,8 @@ impl Logouts {
             });
         }
         let state = self.services.core.env.entropy().token();
-        if session_hint.is_none() || !self.save_destination(&connector, &state, &destination).await {
+        if session_hint.is_none() || !self.save_destination(&connector, &state, &destination).await
+        {
             return Ok(None);
         }
         let url = self.idp_logout_url(&connector, session_hint, &state).await;
