@@ -3,6 +3,7 @@
 
 mod logout;
 
+use actix_web::test::TestRequest;
 use openssl::x509::X509;
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_testkit::fake_identity_provider::{
@@ -285,4 +286,24 @@ async fn a_flood_of_responses_from_one_network_is_refused() {
     assert_eq!(university.post(&response).await.status, 303);
     let refused = university.post(&response).await;
     assert_eq!(refused.status, 429, "{}", refused.body);
+}
+
+#[actix_web::test]
+async fn refused_requests_to_the_routes_are_recorded() {
+    let audit = "[audit]\nsink = \"file\"\nnode = \"hub-1\"\n";
+    let university = University::with_settings(audit, "").await;
+    let routes = [
+        ("GET", "request", "step_refused"),
+        ("POST", "acs", "callback_refused"),
+        ("GET", "logout", "callback_refused"),
+    ];
+    for (refused, (method, route, event)) in (1..).zip(routes) {
+        let path = format!("/connectors/university/saml/{route}?state=x&state=y");
+        let request = TestRequest::default().method(method.parse().unwrap()).uri(&path);
+        let request = request.insert_header(("content-type", "text/plain")).set_payload("state=x");
+        let answer = university.hub.send(request).await;
+        assert!(answer.status >= 400, "{path}: {}", answer.status);
+        let names = university.hub.audit_event_names();
+        assert_eq!((names.len(), names.last().unwrap().as_str()), (refused, event), "{path}");
+    }
 }

@@ -176,6 +176,10 @@ async fn the_refusal_of_every_route_is_recorded() {
         passerelle_server::KINDS.extensions.iter().map(|extension| extension.endpoints);
     for endpoint in routes::endpoints(SandboxRoutes::On, &extensions.collect::<Vec<_>>()) {
         let Some(name) = endpoint.row.rejection_event else { continue };
+        // No connector here is of this kind: tests/flow/saml.rs has one.
+        if endpoint.row.path.contains("/saml/") {
+            continue;
+        }
         let connector = if endpoint.row.path.contains("/wallet") { "wallet" } else { "amandier" };
         let path =
             endpoint.row.path.replace("{hash}", &"A".repeat(43)).replace("{connector}", connector);

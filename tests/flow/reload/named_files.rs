@@ -7,6 +7,7 @@ use std::time::Duration;
 use openssl::x509::X509;
 use passerelle_egress::certificate_expiry::expiry;
 use passerelle_protocol::ids::{ClientId, ConnectorId};
+use passerelle_testkit::fake_identity_provider::{FakeIdentityProvider, hub_key_pem};
 use passerelle_testkit::wallet_credentials::{CertificateSpec, TestAuthority};
 use serde_json::{Value, json};
 
@@ -92,7 +93,7 @@ fn collect(root: &Value, node: &Value, key: &str, found: &mut BTreeSet<String>) 
 }
 
 /// The files of the hub; for each, its settings that name a file, and the file that each names.
-const NAMING_SETTINGS: [(&str, &[(&str, &str)]); 8] = [
+const NAMING_SETTINGS: [(&str, &[(&str, &str)]); 10] = [
     (
         "connectors/named.toml",
         &[("logo", "connectors/named.svg"), ("kind persona persons", "named-persons.toml")],
@@ -131,6 +132,17 @@ const NAMING_SETTINGS: [(&str, &[(&str, &str)]); 8] = [
             ("kind openid4vp credentials trust_anchors", "wallet/pid-issuers.pem"),
             ("kind openid4vp verifier_info", "wallet/registration.json"),
         ],
+    ),
+    (
+        "connectors/saml.toml",
+        &[
+            ("kind saml metadata_file", "saml/idp.xml"),
+            ("kind saml private_keys file", "secrets/connectors/saml/own.pem"),
+        ],
+    ),
+    (
+        "connectors/saml-federation.toml",
+        &[("kind saml metadata_signers", "saml/signers.pem"), ("kind saml ca", "ca.pem")],
     ),
     (
         "service-providers/kiosk.toml",
@@ -192,6 +204,21 @@ base_dn = "dc=example,dc=org"
 ca = "ca.pem"
 "#;
 
+const SAML: &str = r#"
+[kind.saml]
+entity_id = "https://idp.example/saml"
+metadata_file = "saml/idp.xml"
+private_keys = { file = "secrets/connectors/saml/own.pem" }
+"#;
+
+const SAML_FEDERATION: &str = r#"
+[kind.saml]
+entity_id = "https://idp.example.org/saml"
+metadata_url = "https://federation.example.org/metadata.xml"
+metadata_signers = "saml/signers.pem"
+ca = "ca.pem"
+"#;
+
 fn service(id: &str, more: &str) -> String {
     format!(
         "client_id = \"{id}\"\nname = {{ en = \"The {id}\" }}\nhome_page = \"https://{id}.example/\"\nredirect_uris = [\"https://{id}.example/callback\"]\nscopes = [\"openid\"]\n{more}\n"
@@ -227,6 +254,11 @@ async fn hub_that_names_files() -> TestHub {
         secret("connectors", "oauth2"),
         ("connectors/ldap.toml".into(), format!("{CONNECTOR}{LDAP}")),
         secret("connectors", "ldap"),
+        ("connectors/saml.toml".into(), format!("{CONNECTOR}{SAML}")),
+        ("saml/idp.xml".into(), FakeIdentityProvider::new().metadata("")),
+        ("secrets/connectors/saml/own.pem".into(), hub_key_pem().0),
+        ("connectors/saml-federation.toml".into(), format!("{CONNECTOR}{SAML_FEDERATION}")),
+        ("saml/signers.pem".into(), text(hub_key_pem().1.to_pem().unwrap())),
         ("ca.pem".into(), text(authority.pem())),
         ("wallet/signers.pem".into(), text(authority.pem())),
         ("wallet/status-issuers.pem".into(), text(authority.pem())),

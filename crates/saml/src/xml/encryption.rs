@@ -252,7 +252,7 @@ impl ContentCipher {
     /// (XML Encryption 1.1 §5.2.1).
     fn decrypt_cbc(&self, key: &[u8], iv: &[u8], content: &[u8]) -> Option<Vec<u8>> {
         let block = self.cipher.block_size();
-        if content.is_empty() || content.len() % block != 0 {
+        if content.is_empty() || !content.len().is_multiple_of(block) {
             return None;
         }
         let mut crypter = Crypter::new(self.cipher, Mode::Decrypt, key, Some(iv)).ok()?;
