@@ -1,7 +1,7 @@
 //! The connector to one identity provider: the course of a login.
 //!
 //! A response arrives by a cross-site POST without the login's cookie, so it is stored, and the
-//! browser continues at the hub's callback ([`crate::endpoints`]). It is checked there, after the
+//! browser continues at the hub's callback (`endpoints`). It is checked there, after the
 //! cookie.
 
 use std::any::Any;

@@ -7,8 +7,7 @@
 //! only come from [`VerifiedXml`], which holds the canonical bytes whose digest was signed: they are
 //! parsed again, and everything else of the message is gone.
 //!
-//! Begin with [`scan`] (what is refused before parsing), then [`document`], [`canonical`],
-//! [`signature`].
+//! Begin with `scan` (what is refused before parsing), then `document`, `canonical`, `signature`.
 
 mod algorithm;
 mod canonical;
