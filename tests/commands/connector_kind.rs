@@ -201,6 +201,7 @@ async fn a_hub_with_a_kind_of_another_crate_starts_and_logs_a_user_in() {
         level_names: Vec::new(),
         login_hint: None,
         forwarded: std::collections::BTreeMap::new(),
+        requester: None,
         ui_locales: None,
     };
     let redirect = connector.begin_login(request.clone()).await.unwrap();

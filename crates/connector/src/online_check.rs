@@ -68,6 +68,7 @@ pub(crate) fn attempt_for_random_code(
             level_names: Vec::new(),
             login_hint: None,
             forwarded: BTreeMap::new(),
+            requester: None,
             ui_locales: None,
         },
         redirected_at: env.now(),

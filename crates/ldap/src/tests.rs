@@ -106,6 +106,7 @@ impl Fixture {
             level_names: Vec::new(),
             login_hint: None,
             forwarded: std::collections::BTreeMap::new(),
+            requester: None,
             ui_locales: None,
         };
         let left = self.connector.begin_login(request.clone()).await.unwrap();

@@ -49,9 +49,9 @@ pub struct AuthnRequest<'a> {
     pub attribute_consuming_service: Option<u16>,
     /// How many further providers may be asked.
     pub proxy_count: Option<u16>,
-    /// Entity IDs of the services for which the hub asks. Empty unless the operator says so: it
-    /// tells the identity provider which service a person uses.
-    pub requester_ids: &'a [String],
+    /// The service for which the hub asks. `None` unless the operator says so: it tells the identity
+    /// provider which service a person uses.
+    pub requester_id: Option<&'a str>,
 }
 
 impl AuthnRequest<'_> {
@@ -96,7 +96,7 @@ impl AuthnRequest<'_> {
     }
 
     fn write_scoping(&self, xml: &mut String) {
-        if self.proxy_count.is_none() && self.requester_ids.is_empty() {
+        if self.proxy_count.is_none() && self.requester_id.is_none() {
             return;
         }
         xml.push_str("<samlp:Scoping");
@@ -104,7 +104,7 @@ impl AuthnRequest<'_> {
             let _ = write!(xml, " ProxyCount=\"{count}\"");
         }
         xml.push('>');
-        for id in self.requester_ids {
+        if let Some(id) = self.requester_id {
             let _ = write!(xml, "<samlp:RequesterID>{}</samlp:RequesterID>", escape_attribute(id));
         }
         xml.push_str("</samlp:Scoping>");

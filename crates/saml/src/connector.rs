@@ -247,6 +247,7 @@ impl Connector for SamlConnector {
         let hub = self.service_provider_for(&request)?;
         let (binding, endpoint) = self.single_sign_on(&metadata)?;
         let authn_contexts = self.rules.requested_contexts(&request);
+        let requester = request.requester.as_ref().filter(|_| self.kind.send_requester_id);
         let authn_request = AuthnRequest {
             id: &self.request_id(&request.state),
             issued_at: self.env.now(),
@@ -260,7 +261,7 @@ impl Connector for SamlConnector {
             comparison: self.kind.authn_context_comparison,
             attribute_consuming_service: self.kind.attribute_consuming_service,
             proxy_count: self.kind.proxy_count,
-            requester_ids: &[],
+            requester_id: requester.map(|id| id.as_str()),
         };
         let is_signed = self.signs_requests(&metadata);
         let url = self.request_url(&request, &authn_request, binding, is_signed).await?;

@@ -80,6 +80,10 @@ pub struct SamlKind {
     /// How many further identity providers it may ask (`ProxyCount`).
     #[serde(default)]
     pub proxy_count: Option<u16>,
+    /// Names the service provider by its `client_id` (`RequesterID`): for proxies that must know
+    /// which service asks, and ask the user's own identity provider.
+    #[serde(default)]
+    pub send_requester_id: bool,
     /// Accepts assertions that AES-CBC encrypts, if the response is signed around them. For
     /// identity providers without AES-GCM.
     #[serde(default)]

@@ -386,6 +386,7 @@ mod tests {
                 level_names: Vec::new(),
                 login_hint: None,
                 forwarded: std::collections::BTreeMap::new(),
+                requester: None,
                 ui_locales: None,
             },
             redirected_at: OPENED,

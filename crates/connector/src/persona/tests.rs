@@ -39,6 +39,7 @@ fn authorization_request() -> UpstreamAuthorizationRequest {
         level_names: Vec::new(),
         login_hint: None,
         forwarded: BTreeMap::new(),
+        requester: None,
         ui_locales: None,
     }
 }

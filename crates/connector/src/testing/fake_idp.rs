@@ -354,6 +354,7 @@ pub fn authorization_request() -> UpstreamAuthorizationRequest {
         level_names: Vec::new(),
         login_hint: Some("ada@example.org".into()),
         forwarded: BTreeMap::new(),
+        requester: None,
         ui_locales: Some("fr en".into()),
     }
 }

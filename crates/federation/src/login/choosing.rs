@@ -185,6 +185,7 @@ pub(super) fn choose_idp(
         level_names: request.level_names().cloned().collect(),
         login_hint: request.login_hint.as_ref().map(|hint| hint.reveal().clone()),
         forwarded: (inputs.forwarded_params)(connector, request),
+        requester: Some(request.client_id.clone()),
         ui_locales: (!request.ui_locales.is_empty()).then(|| request.ui_locales.join(" ")),
     };
     PreparingRedirect::enter(context, connector.clone(), upstream_request)

@@ -12,7 +12,7 @@ use crate::assurance::{AuthenticationRequirement, Level};
 use crate::identity::ClaimName;
 use passerelle_protocol::digest;
 use passerelle_protocol::env::Timestamp;
-use passerelle_protocol::ids::{ConnectorId, Secret};
+use passerelle_protocol::ids::{ClientId, ConnectorId, Secret};
 use passerelle_protocol::json;
 
 /// Parameters of the authorization request to an identity provider. Stored without the parameters
@@ -46,6 +46,9 @@ pub struct UpstreamAuthorizationRequest {
     /// Further parameters that the connector's file permits.
     #[serde(skip)]
     pub forwarded: BTreeMap<String, String>,
+    /// The service provider, which only a connector whose file says so tells.
+    #[serde(skip)]
+    pub requester: Option<ClientId>,
     #[serde(skip)]
     pub ui_locales: Option<String>,
 }

@@ -447,6 +447,7 @@ fn attempt() -> Box<LoginAttempt> {
         level_names: Vec::new(),
         login_hint: None,
         forwarded: BTreeMap::new(),
+        requester: None,
         ui_locales: None,
     };
     let redirect = passerelle_federation::testing::samples::authorization_redirect();

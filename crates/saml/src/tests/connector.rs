@@ -47,6 +47,7 @@ fn request() -> UpstreamAuthorizationRequest {
         level_names: Vec::new(),
         login_hint: None,
         forwarded: Default::default(),
+        requester: Some("bakery".into()),
         ui_locales: None,
     }
 }
@@ -189,7 +190,9 @@ async fn attributes_of_standard_names_are_claims() {
 
 #[tokio::test]
 async fn requests_have_what_the_file_says() {
+    let named = "send_requester_id = true";
     for (more, part) in [
+        (named, "<samlp:RequesterID>bakery</samlp:RequesterID>"),
         ("", "AssertionConsumerServiceURL=\"https://hub.example/connectors/university/saml/acs\""),
         ("proxy_count = 0", "<samlp:Scoping ProxyCount=\"0\">"),
         ("attribute_consuming_service = 2", "AttributeConsumingServiceIndex=\"2\""),
@@ -199,7 +202,8 @@ async fn requests_have_what_the_file_says() {
     ] {
         let xml = Bench::with(more).await.request.xml;
         assert!(xml.contains(part), "{part}: {xml}");
-        assert!(!xml.contains("RequesterID") && !xml.contains("ForceAuthn"), "{xml}");
+        assert_eq!(xml.contains("RequesterID"), more == named, "{xml}");
+        assert!(!xml.contains("ForceAuthn"), "{xml}");
     }
 }
 

@@ -28,14 +28,13 @@ fn request() -> AuthnRequest<'static> {
         comparison: Comparison::Minimum,
         attribute_consuming_service: None,
         proxy_count: None,
-        requester_ids: &[],
+        requester_id: None,
     }
 }
 
 #[test]
 fn a_request_says_what_was_asked_and_nothing_else() {
     let classes = ["https://refeds.org/profile/mfa".to_owned(), "a<b&c".to_owned()];
-    let requesters = ["https://service.example".to_owned()];
     let full = AuthnRequest {
         force_authn: true,
         is_passive: true,
@@ -43,7 +42,7 @@ fn a_request_says_what_was_asked_and_nothing_else() {
         authn_contexts: &classes,
         attribute_consuming_service: Some(2),
         proxy_count: Some(0),
-        requester_ids: &requesters,
+        requester_id: Some("https://service.example"),
         ..request()
     };
     let xml = XmlText::read(full.to_xml().as_bytes(), Limits::RESPONSE).unwrap();
