@@ -37,7 +37,7 @@ use passerelle_federation::login::upstream::{
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::digest;
 use passerelle_protocol::env::{Env, Timestamp};
-use passerelle_protocol::ids::ConnectorId;
+use passerelle_protocol::ids::{ClientId, ConnectorId};
 use passerelle_settings::FieldDiagnostic;
 use passerelle_store::{LateStore, NewRecord, RecordKey, StoreError};
 
@@ -261,7 +261,7 @@ impl Connector for SamlConnector {
             comparison: self.kind.authn_context_comparison,
             attribute_consuming_service: self.kind.attribute_consuming_service,
             proxy_count: self.kind.proxy_count,
-            requester_id: requester.map(|id| id.as_str()),
+            requester_id: requester.map(ClientId::as_str),
         };
         let is_signed = self.signs_requests(&metadata);
         let url = self.request_url(&request, &authn_request, binding, is_signed).await?;
