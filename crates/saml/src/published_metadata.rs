@@ -87,8 +87,11 @@ impl SamlConnector {
         if !self.kind.sign_metadata {
             return Ok(xml);
         }
-        let unsigned = UnsignedDocument::new(&xml, REQUEST_ALGORITHM)
+        let mut unsigned = UnsignedDocument::new(&xml, REQUEST_ALGORITHM)
             .map_err(|error| ConnectorError::new(ErrorCode::Internal, error.to_string()))?;
+        if let Some(current) = certificates.signing.first() {
+            unsigned = unsigned.with_certificate(current);
+        }
         let signature = self.keys.sign(unsigned.signing_input(), now).await?;
         Ok(unsigned.with_signature(&signature))
     }

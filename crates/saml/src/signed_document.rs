@@ -28,6 +28,8 @@ pub struct UnsignedDocument {
     /// Where the signature goes: after the issuer, or before the first element.
     position: usize,
     signed_info: String,
+    /// `ds:KeyInfo`, or nothing.
+    key_info: String,
 }
 
 impl UnsignedDocument {
@@ -60,7 +62,16 @@ impl UnsignedDocument {
             STANDARD.encode(digest),
         );
         drop(document);
-        Ok(Self { text, position, signed_info })
+        Ok(Self { text, position, signed_info, key_info: String::new() })
+    }
+
+    /// Adds the certificate of the key, in base64. It proves nothing; some readers look for it.
+    pub fn with_certificate(mut self, certificate: &str) -> Self {
+        self.key_info = format!(
+            "<ds:KeyInfo><ds:X509Data><ds:X509Certificate>{certificate}</ds:X509Certificate>\
+             </ds:X509Data></ds:KeyInfo>"
+        );
+        self
     }
 
     /// Returns what the key must sign.
@@ -74,9 +85,10 @@ impl UnsignedDocument {
         let (before, after) = xml.split_at_checked(self.position).unwrap_or((xml, ""));
         format!(
             "{before}<ds:Signature xmlns:ds=\"{DSIG}\">{}<ds:SignatureValue>{}</ds:SignatureValue>\
-             </ds:Signature>{after}",
+             {}</ds:Signature>{after}",
             self.signed_info,
-            STANDARD.encode(signature)
+            STANDARD.encode(signature),
+            self.key_info,
         )
     }
 }
