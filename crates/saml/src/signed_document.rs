@@ -66,6 +66,7 @@ impl UnsignedDocument {
     }
 
     /// Adds the certificate of the key, in base64. It proves nothing; some readers look for it.
+    #[must_use]
     pub fn with_certificate(mut self, certificate: &str) -> Self {
         self.key_info = format!(
             "<ds:KeyInfo><ds:X509Data><ds:X509Certificate>{certificate}</ds:X509Certificate>\
