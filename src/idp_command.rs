@@ -1,21 +1,19 @@
 //! `passerelle idp`: lists, blocks and unblocks the identity providers of the running hub.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
 
 use clap::Subcommand;
 use passerelle_admin::BlockChange;
 use passerelle_egress::circuit_breaker::CircuitState;
 use passerelle_federation::localized_text::text_in_language;
-use passerelle_federation::validity::format_rfc3339;
 use passerelle_hub::registry::{BlockRow, ConnectorRow, HealthRow, NewBlock};
 use passerelle_hub::runtime_entries::EntryOrigin;
-use passerelle_protocol::env::Env;
 use passerelle_protocol::ids::{ClientId, ConnectorId};
 use passerelle_server::admin_client::AdminClient;
 
 use super::hub_options::HubOptions;
 use super::output::{out, outln, print_error};
+use super::period_options::PeriodOptions;
 use super::{CommandResult, print_json};
 
 /// Exit codes: 0 success; 1 rejected, with the reason; 3 the hub does not answer; 4 missing or
@@ -36,15 +34,8 @@ pub(crate) enum IdpCommand {
         /// Message for users, as fr="…"; once for each language. Default: a standard sentence.
         #[arg(long, value_name = "LANGUAGE=TEXT")]
         message: Vec<String>,
-        /// Start of the block, as 2027-03-01T00:00:00Z. Default: now.
-        #[arg(long)]
-        from: Option<String>,
-        /// End of the block. Default: until it is lifted.
-        #[arg(long)]
-        until: Option<String>,
-        /// Instead of --from and --until: duration from now, as 90s, 30m, 2h or 7d.
-        #[arg(long = "for", value_name = "TIME", conflicts_with_all = ["until", "from"], value_parser = parse_duration)]
-        lasting: Option<Duration>,
+        #[command(flatten)]
+        period: PeriodOptions,
         #[command(flatten)]
         hub: HubOptions,
     },
@@ -87,18 +78,16 @@ impl IdpCommand {
     /// Returns an error if the hub rejects the request or does not answer.
     pub(crate) async fn run(self) -> CommandResult<()> {
         match self {
-            Self::Block { connector, sp, reason, message, from, until, lasting, hub } => {
+            Self::Block { connector, sp, reason, message, period, hub } => {
                 let message = parse_texts("--message", &message)?;
-                let until =
-                    lasting.map(|lasting| format_rfc3339(Env::system().now() + lasting)).or(until);
                 let named: Vec<ClientId> = sp.into_iter().map(ClientId::new).collect();
                 let new = NewBlock {
                     connector: ConnectorId::new(connector),
                     service_providers: (!named.is_empty()).then_some(named),
                     reason,
                     message,
-                    from,
-                    until,
+                    until: period.end(),
+                    from: period.from,
                 };
                 print_change("blocked", &hub.connect()?.block(&new).await?);
             }
@@ -260,22 +249,4 @@ pub(crate) fn parse_texts(
         }
     }
     Ok(texts)
-}
-
-/// Parses a duration such as `90s`, `30m`, `2h` or `7d`.
-pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
-    let seconds = |unit| match unit {
-        's' => Some(1),
-        'm' => Some(60),
-        'h' => Some(3600),
-        'd' => Some(86_400),
-        _ => None,
-    };
-    let parsed = text.chars().next_back().and_then(seconds).and_then(|unit: u64| {
-        let number: u64 = text.get(..text.len().saturating_sub(1))?.parse().ok()?;
-        number.checked_mul(unit).filter(|seconds| (1..=366 * 86_400).contains(seconds))
-    });
-    parsed.map(Duration::from_secs).ok_or_else(|| {
-        "write a number and a unit, such as 90s, 30m, 2h or 7d; at most a year".to_owned()
-    })
 }

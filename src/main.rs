@@ -40,6 +40,7 @@ mod login_command;
 mod node_command;
 mod notice_command;
 mod output;
+mod period_options;
 mod person_command;
 mod plan_command;
 mod progress;

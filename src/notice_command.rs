@@ -1,18 +1,15 @@
 //! `passerelle notice`: publishes, removes and lists notices to the users of the running hub.
 
-use std::time::Duration;
-
 use clap::{Subcommand, ValueEnum};
 use passerelle_admin::NoticeChange;
 use passerelle_federation::localized_text::text_in_language;
 use passerelle_federation::notices::{NoticeSeverity, NoticeTable};
-use passerelle_federation::validity::format_rfc3339;
 use passerelle_hub::notices::NoticeRow;
-use passerelle_protocol::env::Env;
 
 use super::hub_options::HubOptions;
-use super::idp_command::{parse_duration, parse_texts};
+use super::idp_command::parse_texts;
 use super::output::{out, print_error};
+use super::period_options::PeriodOptions;
 use super::{CommandResult, print_json};
 
 /// Exit codes: those of `idp`.
@@ -29,15 +26,8 @@ pub(crate) enum NoticeCommand {
         /// Absolute https URL of a page with details.
         #[arg(long, value_name = "URL")]
         link: Option<String>,
-        /// Start, as 2027-03-01T00:00:00Z. Default: now.
-        #[arg(long)]
-        from: Option<String>,
-        /// End. Default: until it is removed.
-        #[arg(long)]
-        until: Option<String>,
-        /// Instead of --from and --until: duration from now, as 90s, 30m, 2h or 7d.
-        #[arg(long = "for", value_name = "TIME", conflicts_with_all = ["until", "from"], value_parser = parse_duration)]
-        lasting: Option<Duration>,
+        #[command(flatten)]
+        period: PeriodOptions,
         #[command(flatten)]
         hub: HubOptions,
     },
@@ -71,15 +61,14 @@ impl NoticeCommand {
     /// Returns an error if the hub rejects the request or does not answer.
     pub(crate) async fn run(self) -> CommandResult<()> {
         match self {
-            Self::Publish { text, severity, link, from, until, lasting, hub } => {
-                let until =
-                    lasting.map(|lasting| format_rfc3339(Env::system().now() + lasting)).or(until);
+            Self::Publish { text, severity, link, period, hub } => {
                 let severity = match severity {
                     SeverityOption::Info => NoticeSeverity::Info,
                     SeverityOption::Warning => NoticeSeverity::Warning,
                 };
                 let text = parse_texts("--text", &text)?;
-                let notice = NoticeTable { text, from, until, severity, link };
+                let until = period.end();
+                let notice = NoticeTable { text, from: period.from, until, severity, link };
                 print_change("published", &hub.connect()?.publish_notice(&notice).await?);
             }
             Self::Remove { id, hub } => {
