@@ -41,7 +41,6 @@ pub struct AuthnRequest<'a> {
     pub issuer: &'a str,
     pub consumer_url: &'a str,
     pub force_authn: bool,
-    pub is_passive: bool,
     pub name_id_format: Option<&'a str>,
     /// Requested classes, the preferred first; empty if none is requested.
     pub authn_contexts: &'a [String],
@@ -49,8 +48,8 @@ pub struct AuthnRequest<'a> {
     pub attribute_consuming_service: Option<u16>,
     /// How many further providers may be asked.
     pub proxy_count: Option<u16>,
-    /// The service for which the hub asks. `None` unless the operator says so: it tells the identity
-    /// provider which service a person uses.
+    /// The service for which the hub asks. `None` unless the operator says so: it reveals to the
+    /// identity provider which service a person uses.
     pub requester_id: Option<&'a str>,
 }
 
@@ -68,9 +67,6 @@ impl AuthnRequest<'_> {
         );
         if self.force_authn {
             xml.push_str(" ForceAuthn=\"true\"");
-        }
-        if self.is_passive {
-            xml.push_str(" IsPassive=\"true\"");
         }
         if let Some(index) = self.attribute_consuming_service {
             let _ = write!(xml, " AttributeConsumingServiceIndex=\"{index}\"");

@@ -255,7 +255,6 @@ impl Connector for SamlConnector {
             issuer: &hub.entity_id,
             consumer_url: &hub.consumer_url,
             force_authn: forces_authn(&request),
-            is_passive: false,
             name_id_format: self.kind.name_id_format.as_deref(),
             authn_contexts: &authn_contexts,
             comparison: self.kind.authn_context_comparison,

@@ -80,8 +80,6 @@ impl SamlConnector {
                 None => self.kind.sign_requests,
             },
             name_id_formats: &formats,
-            requested_attributes: &[],
-            service_names: &[],
         };
         let xml = metadata.to_xml();
         if !self.kind.sign_metadata {

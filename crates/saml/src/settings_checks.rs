@@ -68,7 +68,7 @@ impl SamlKind {
             }
             (Some(_), Some(second)) => {
                 let message = "is set beside another source of the metadata";
-                let fix = "keep the one that your federation tells you to use";
+                let fix = "keep the one that your federation names";
                 return check.report(second, message, fix);
             }
             (Some(_), None) => {}

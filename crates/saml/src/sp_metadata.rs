@@ -25,10 +25,6 @@ pub struct ServiceProviderMetadata<'a> {
     pub encryption_certificates: &'a [String],
     pub signs_requests: bool,
     pub name_id_formats: &'a [String],
-    /// Names of requested attributes, for index 0 of `AttributeConsumingService`.
-    pub requested_attributes: &'a [String],
-    /// Language (BCP 47) and name of the hub, shown to users.
-    pub service_names: &'a [(String, String)],
 }
 
 /// How long a published document may be used.
@@ -80,29 +76,8 @@ impl ServiceProviderMetadata<'_> {
              isDefault=\"true\"/>",
             escape_attribute(self.consumer_url)
         );
-        self.write_attributes(&mut xml);
         xml.push_str("</md:SPSSODescriptor></md:EntityDescriptor>");
         xml
-    }
-
-    fn write_attributes(&self, xml: &mut String) {
-        if self.requested_attributes.is_empty() {
-            return;
-        }
-        xml.push_str("<md:AttributeConsumingService index=\"0\">");
-        for (language, name) in self.service_names {
-            let (language, name) = (escape_attribute(language), escape_attribute(name));
-            let _ = write!(xml, "<md:ServiceName xml:lang=\"{language}\">{name}</md:ServiceName>");
-        }
-        for name in self.requested_attributes {
-            let name = escape_attribute(name);
-            let _ = write!(
-                xml,
-                "<md:RequestedAttribute Name=\"{name}\" \
-                 NameFormat=\"urn:oasis:names:tc:SAML:2.0:attrname-format:uri\"/>"
-            );
-        }
-        xml.push_str("</md:AttributeConsumingService>");
     }
 }
 

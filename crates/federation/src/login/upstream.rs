@@ -46,7 +46,7 @@ pub struct UpstreamAuthorizationRequest {
     /// Further parameters that the connector's file permits.
     #[serde(skip)]
     pub forwarded: BTreeMap<String, String>,
-    /// The service provider, which only a connector whose file says so tells.
+    /// The service provider, for connectors whose file lets the identity provider know it.
     #[serde(skip)]
     pub requester: Option<ClientId>,
     #[serde(skip)]

@@ -36,11 +36,8 @@ pub struct Assertion {
     pub name_id: Option<NameId>,
     pub authn_instant: Timestamp,
     pub session_index: Option<String>,
-    pub session_not_on_or_after: Option<Timestamp>,
     /// `AuthnContextClassRef`.
     pub authn_context: String,
-    /// Other parties that took part in the authentication.
-    pub authenticating_authorities: Vec<String>,
     /// Values by `Name`. Values of the type `NameID` are its text; other XML is left out.
     pub attributes: BTreeMap<String, Vec<String>>,
 }
@@ -84,7 +81,7 @@ impl ResponseCheck<'_> {
         let context = statement.child(SAML, "AuthnContext")?.ok_or(E::AuthnContext)?;
         let class = context.child(SAML, "AuthnContextClassRef").map_err(|_| E::AuthnContext)?;
         let class = class.ok_or(E::AuthnContext)?.text()?;
-        let authorities = context.children_named(SAML, "AuthenticatingAuthority");
+        self.check_session_end(statement)?;
         Ok(Assertion {
             id: id.to_owned(),
             issued_at,
@@ -92,11 +89,7 @@ impl ResponseCheck<'_> {
             name_id: self.name_id(subject)?,
             authn_instant: self.authn_instant(statement)?,
             session_index: statement.attribute("SessionIndex").map(str::to_owned),
-            session_not_on_or_after: self.session_end(statement)?,
             authn_context: class.to_owned(),
-            authenticating_authorities: authorities
-                .map(|authority| authority.text().map(str::to_owned))
-                .collect::<Result<_, _>>()?,
             attributes: self.attributes(assertion)?,
         })
     }
@@ -176,13 +169,11 @@ impl ResponseCheck<'_> {
         Ok(instant)
     }
 
-    fn session_end(
-        &self,
-        statement: Element<'_, Verified>,
-    ) -> Result<Option<Timestamp>, ResponseError> {
-        let Some(end) = statement.attribute("SessionNotOnOrAfter") else { return Ok(None) };
-        let end = parse_time(end).filter(|end| *end + CLOCK_SKEW_TOLERANCE > self.now);
-        end.map(Some).ok_or(ResponseError::SessionExpired)
+    fn check_session_end(&self, statement: Element<'_, Verified>) -> Result<(), ResponseError> {
+        let end = statement.attribute("SessionNotOnOrAfter");
+        let is_over =
+            |end| parse_time(end).is_none_or(|end| end + CLOCK_SKEW_TOLERANCE <= self.now);
+        if end.is_some_and(is_over) { Err(ResponseError::SessionExpired) } else { Ok(()) }
     }
 
     fn name_id(&self, subject: Element<'_, Verified>) -> Result<Option<NameId>, ResponseError> {

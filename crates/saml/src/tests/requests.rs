@@ -22,7 +22,6 @@ fn request() -> AuthnRequest<'static> {
         issuer: "https://hub.example/saml",
         consumer_url: "https://hub.example/saml/acs",
         force_authn: false,
-        is_passive: false,
         name_id_format: None,
         authn_contexts: &[],
         comparison: Comparison::Minimum,
@@ -37,7 +36,6 @@ fn a_request_says_what_was_asked_and_nothing_else() {
     let classes = ["https://refeds.org/profile/mfa".to_owned(), "a<b&c".to_owned()];
     let full = AuthnRequest {
         force_authn: true,
-        is_passive: true,
         name_id_format: Some("urn:oasis:names:tc:SAML:2.0:nameid-format:persistent"),
         authn_contexts: &classes,
         attribute_consuming_service: Some(2),
@@ -53,7 +51,6 @@ fn a_request_says_what_was_asked_and_nothing_else() {
         ("IssueInstant", Some(REQUESTED)),
         ("Destination", Some("https://idp.example/sso?tenant=a&lang=\"fr\"")),
         ("ForceAuthn", Some("true")),
-        ("IsPassive", Some("true")),
         ("AttributeConsumingServiceIndex", Some("2")),
     ] {
         assert_eq!(root.attribute(name), value, "{name}");
@@ -117,8 +114,6 @@ fn a_redirect_is_signed_over_its_parameters_in_their_order() {
 #[test]
 fn metadata_of_the_hub_has_both_keys_of_a_rollover() {
     let certificates = ["AAAA".to_owned(), "BBBB".to_owned()];
-    let names = [("en".to_owned(), "Town & Country".to_owned())];
-    let attributes = ["urn:oid:2.5.4.42".to_owned()];
     let metadata = ServiceProviderMetadata {
         id: "_m1",
         entity_id: "https://hub.example/saml",
@@ -132,8 +127,6 @@ fn metadata_of_the_hub_has_both_keys_of_a_rollover() {
         encryption_certificates: &certificates[..1],
         signs_requests: true,
         name_id_formats: &["urn:oasis:names:tc:SAML:2.0:nameid-format:persistent".to_owned()],
-        requested_attributes: &attributes,
-        service_names: &names,
     };
     let signed = sign(&metadata.to_xml());
     let xml = XmlText::read(signed.as_bytes(), Limits::METADATA).unwrap();
@@ -153,8 +146,7 @@ fn metadata_of_the_hub_has_both_keys_of_a_rollover() {
             "KeyDescriptor",
             "SingleLogoutService",
             "NameIDFormat",
-            "AssertionConsumerService",
-            "AttributeConsumingService"
+            "AssertionConsumerService"
         ]
     );
     let purposes: Vec<_> = role.children().take(3).filter_map(|key| key.attribute("use")).collect();
