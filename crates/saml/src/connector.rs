@@ -105,12 +105,8 @@ impl SamlConnector {
         &self,
         metadata: &'a IdentityProviderMetadata,
     ) -> Result<(SamlBinding, &'a SamlEndpoint), ConnectorError> {
-        let is_allowed = |endpoint: &&SamlEndpoint| {
-            self.kind.insecure_http || endpoint.location.starts_with("https:")
-        };
         let find = |binding: SamlBinding| {
-            let mut endpoints = metadata.single_sign_on.iter().filter(is_allowed);
-            Some((binding, endpoints.find(|endpoint| endpoint.binding == binding.uri())?))
+            Some((binding, self.endpoint(&metadata.single_sign_on, binding)?))
         };
         let found = match self.kind.request_binding {
             Some(binding) => find(binding),
@@ -120,6 +116,18 @@ impl SamlConnector {
             let detail =
                 "the metadata has no https address for requests, or none for request_binding";
             ConnectorError::new(SAML_METADATA, detail)
+        })
+    }
+
+    /// Returns the first address of a binding; one without TLS only if the file allows it.
+    pub(crate) fn endpoint<'a>(
+        &self,
+        endpoints: &'a [SamlEndpoint],
+        binding: SamlBinding,
+    ) -> Option<&'a SamlEndpoint> {
+        endpoints.iter().find(|endpoint| {
+            let is_allowed = self.kind.insecure_http || endpoint.location.starts_with("https:");
+            is_allowed && endpoint.binding == binding.uri()
         })
     }
 
@@ -178,8 +186,7 @@ impl SamlConnector {
         }
     }
 
-    /// Checks a response by the keys of the metadata in use; if none of them verifies the response,
-    /// once more by newly fetched metadata, which may have a new key.
+    /// Checks a response by the keys of the metadata.
     async fn check_response(
         &self,
         response: &[u8],
@@ -191,15 +198,9 @@ impl SamlConnector {
             let expected = ExpectedResponse { verification_keys, scopes, ..*expected };
             check_response(response, &expected, now)
         };
-        let metadata = self.metadata.current().await?;
-        let checked = match check(&metadata) {
-            Err(ResponseError::Signature(XmlSignatureError::Signature)) => {
-                let newer = self.metadata.newer_than(&metadata).await;
-                check(newer.as_ref().unwrap_or(&metadata))
-            }
-            checked => checked,
-        };
-        checked.map_err(|error| response_error(&error))
+        let unknown_key = ResponseError::Signature(XmlSignatureError::Signature);
+        let checked = self.metadata.verify_message(check, |error| *error == unknown_key);
+        checked.await?.0.map_err(|error| response_error(&error))
     }
 
     /// Records that an assertion was accepted.

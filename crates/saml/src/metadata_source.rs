@@ -115,6 +115,26 @@ impl MetadataSource {
         }
     }
 
+    /// Verifies a message by the metadata in use. If none of its keys did, verifies it once more by
+    /// newly fetched metadata, which may have a new key. Returns the outcome and what it is by.
+    ///
+    /// # Errors
+    /// As [`Self::current`].
+    pub async fn verify_message<T, E>(
+        &self,
+        verify: impl Fn(&IdentityProviderMetadata) -> Result<T, E>,
+        is_unknown_key: impl Fn(&E) -> bool,
+    ) -> Result<(Result<T, E>, Metadata), ConnectorError> {
+        let metadata = self.current().await?;
+        let verified = verify(&metadata);
+        if verified.as_ref().is_err_and(is_unknown_key)
+            && let Some(newer) = self.newer_than(&metadata).await
+        {
+            return Ok((verify(&newer), newer));
+        }
+        Ok((verified, metadata))
+    }
+
     /// Returns metadata that replaced this one, whose keys did not verify something; `None` if there
     /// is none. Fetches at most once a minute.
     pub async fn newer_than(&self, lacking: &Metadata) -> Option<Metadata> {

@@ -3,6 +3,7 @@
 //! A logout of the hub finishes whatever the identity provider answers: the state alone leads the
 //! browser on, and the answer is only logged.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::{HttpResponse, web};
@@ -17,6 +18,7 @@ use crate::logout_subject::{LogoutSubject, session_name};
 use crate::metadata::{IdentityProviderMetadata, SamlEndpoint};
 use crate::redirect::{ReceivedMessage, RedirectError, RedirectMessage};
 use crate::service_provider_keys::REQUEST_ALGORITHM;
+use crate::settings::SamlBinding;
 use crate::xml::XmlSignatureError;
 use passerelle_connector::error::ConnectorError;
 use passerelle_federation::login::upstream::{EndSessionRequest, UpstreamLogout};
@@ -78,11 +80,8 @@ impl SamlConnector {
         &self,
         metadata: &'a IdentityProviderMetadata,
     ) -> Option<&'a SamlEndpoint> {
-        let mut endpoints = metadata.single_logout.iter().filter(|_| self.kind.single_logout);
-        endpoints.find(|endpoint| {
-            let is_secure = endpoint.location.starts_with("https:");
-            endpoint.binding == crate::HTTP_REDIRECT && (is_secure || self.kind.insecure_http)
-        })
+        let endpoint = self.endpoint(&metadata.single_logout, SamlBinding::Redirect);
+        endpoint.filter(|_| self.kind.single_logout)
     }
 
     async fn sign_redirect(
@@ -98,22 +97,17 @@ impl SamlConnector {
         Ok(message.with_signature(&signature))
     }
 
-    /// Verifies a message of the identity provider. If no key of the metadata in use fits, by newly
-    /// fetched metadata.
+    /// Verifies a message of the identity provider.
     async fn verify_message(
         &self,
         query: &str,
-    ) -> Result<(ReceivedMessage, std::sync::Arc<IdentityProviderMetadata>), ConnectorError> {
-        let metadata = self.metadata.current().await?;
-        let verified = ReceivedMessage::verify(query, &metadata.signing_keys);
+    ) -> Result<(ReceivedMessage, Arc<IdentityProviderMetadata>), ConnectorError> {
         let unknown_key = RedirectError::Signature(XmlSignatureError::Signature);
-        let (verified, metadata) = match verified {
-            Err(error) if error == unknown_key => match self.metadata.newer_than(&metadata).await {
-                Some(newer) => (ReceivedMessage::verify(query, &newer.signing_keys), newer),
-                None => (Err(error), metadata),
-            },
-            verified => (verified, metadata),
+        let verify = |metadata: &IdentityProviderMetadata| {
+            ReceivedMessage::verify(query, &metadata.signing_keys)
         };
+        let verified = self.metadata.verify_message(verify, |error| *error == unknown_key);
+        let (verified, metadata) = verified.await?;
         Ok((verified.map_err(|error| refused(&error))?, metadata))
     }
 
