@@ -81,6 +81,30 @@ impl<T, E> Default for CachedDocument<T, E> {
     }
 }
 
+impl<T: Send + Sync + 'static> Freshness<T> {
+    /// Returns the copy to use. One due for a refresh is used while it is refreshed in the
+    /// background; an expired one only if its refresh fails.
+    ///
+    /// # Errors
+    /// Returns the error of `refresh` if no copy is cached.
+    pub async fn or_refresh<E, F>(self, refresh: impl FnOnce() -> F) -> Result<Arc<T>, E>
+    where
+        F: Future<Output = Result<Arc<T>, E>> + Send + 'static,
+    {
+        match self {
+            Self::Fresh(copy) => Ok(copy),
+            Self::RefreshDue(copy) => {
+                let refreshed = refresh();
+                // An error is logged, and the cached copy continues to serve.
+                tokio::spawn(async move { refreshed.await.is_ok() });
+                Ok(copy)
+            }
+            Self::Stale(copy) => Ok(Box::pin(refresh()).await.unwrap_or(copy)),
+            Self::Missing => Box::pin(refresh()).await,
+        }
+    }
+}
+
 impl<T, E: Clone> CachedDocument<T, E> {
     /// Returns the cached copy with its freshness.
     pub fn freshness(&self, now: Timestamp) -> Freshness<T> {

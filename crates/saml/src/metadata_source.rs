@@ -25,9 +25,7 @@ use passerelle_connector::error::ConnectorError;
 use passerelle_connector::http_clients::{HttpClientOptions, read_ca_bundle};
 use passerelle_connector::port::ConnectorContext;
 use passerelle_connector::unusable_settings::{forbidden_address, not_absolute};
-use passerelle_egress::cached_document::{
-    CachedDocument, FetchedDocument, Freshness, cache_lifetime,
-};
+use passerelle_egress::cached_document::{CachedDocument, FetchedDocument, cache_lifetime};
 use passerelle_egress::safe_http_client::SafeHttpClient;
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::env::{Env, Timestamp};
@@ -87,19 +85,12 @@ impl MetadataSource {
             MetadataOrigin::File(metadata) => return self.unexpired(Arc::clone(metadata)),
             MetadataOrigin::Address(fetched) => fetched,
         };
-        match fetched.cached.freshness(self.env.now()) {
-            Freshness::Fresh(copy) => self.unexpired(copy),
-            Freshness::RefreshDue(copy) => {
-                let fetched = Arc::clone(fetched);
-                tokio::spawn(async move { fetched.refresh(&fetched.http).await.map(drop) });
-                self.unexpired(copy)
-            }
-            Freshness::Stale(copy) => match Box::pin(fetched.refresh(&fetched.http)).await {
-                Ok(newer) => Ok(newer),
-                Err(_) => self.unexpired(copy),
-            },
-            Freshness::Missing => Box::pin(fetched.refresh(&fetched.http)).await,
-        }
+        let refresh = || {
+            let fetched = Arc::clone(fetched);
+            async move { fetched.refresh(&fetched.http).await }
+        };
+        let copy = fetched.cached.freshness(self.env.now()).or_refresh(refresh).await?;
+        self.unexpired(copy)
     }
 
     /// Returns the metadata after a fetch over a new connection, also if the copy in use is fresh.

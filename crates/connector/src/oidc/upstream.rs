@@ -20,7 +20,7 @@ use crate::dropped_claims::{DroppedClaimRow, DroppedClaims};
 use crate::error::ConnectorError;
 use crate::userinfo_request::UserinfoRequest;
 use passerelle_egress::ca_bundle::CaBundle;
-use passerelle_egress::cached_document::{CachedDocument, FetchedDocument, Freshness};
+use passerelle_egress::cached_document::{CachedDocument, FetchedDocument};
 use passerelle_egress::safe_http_client::SafeHttpClient;
 use passerelle_federation::assurance::Level;
 use passerelle_federation::assurance::acr::{AcrPolicy, LevelError};
@@ -135,19 +135,11 @@ impl Upstream {
     pub(super) async fn provider(
         self: &Arc<Self>,
     ) -> Result<Arc<ResolvedProvider>, ConnectorError> {
-        match self.provider.freshness(self.env.now()) {
-            Freshness::Fresh(provider) => Ok(provider),
-            Freshness::RefreshDue(provider) => {
-                let upstream = Arc::clone(self);
-                // In the background. An error is logged, and the cached copy continues to serve.
-                tokio::spawn(async move { upstream.refresh_provider().await.map(|_| ()) });
-                Ok(provider)
-            }
-            Freshness::Stale(provider) => {
-                Ok(Box::pin(self.refresh_provider()).await.unwrap_or(provider))
-            }
-            Freshness::Missing => Box::pin(self.refresh_provider()).await,
-        }
+        let refresh = || {
+            let upstream = Arc::clone(self);
+            async move { upstream.refresh_provider().await }
+        };
+        self.provider.freshness(self.env.now()).or_refresh(refresh).await
     }
 
     /// Fetches the metadata of the identity provider and caches it.
@@ -207,18 +199,11 @@ impl Upstream {
         self: &Arc<Self>,
         provider: &Arc<ResolvedProvider>,
     ) -> Result<Arc<VerificationKeys>, ConnectorError> {
-        match self.keys.freshness(self.env.now()) {
-            Freshness::Fresh(keys) => Ok(keys),
-            Freshness::RefreshDue(keys) => {
-                let (upstream, provider) = (Arc::clone(self), Arc::clone(provider));
-                tokio::spawn(async move { upstream.refresh_keys(&provider).await.map(|_| ()) });
-                Ok(keys)
-            }
-            Freshness::Stale(keys) => {
-                Ok(Box::pin(self.refresh_keys(provider)).await.unwrap_or(keys))
-            }
-            Freshness::Missing => Box::pin(self.refresh_keys(provider)).await,
-        }
+        let refresh = || {
+            let (upstream, provider) = (Arc::clone(self), Arc::clone(provider));
+            async move { upstream.refresh_keys(&provider).await }
+        };
+        self.keys.freshness(self.env.now()).or_refresh(refresh).await
     }
 
     /// Fetches the keys of the identity provider and caches them.
