@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
+use passerelle_protocol::ids::ConnectorId;
+use passerelle_telemetry::Metrics;
 use serde::{Deserialize, Serialize};
 
 /// Maximum number of rows; more are only counted in metrics.
@@ -28,6 +30,26 @@ impl DroppedClaims {
     pub fn record(&self, row: DroppedClaimRow) -> bool {
         let mut rows = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         rows.len() < MAX_ROWS && rows.insert(row)
+    }
+
+    /// Records, logs and counts a claim that a login left out: as a warning once for each row, because
+    /// every login of the identity provider has it.
+    pub fn report(
+        &self,
+        connector: &ConnectorId,
+        metrics: Option<&Metrics>,
+        reason: &'static str,
+        row: DroppedClaimRow,
+    ) {
+        let DroppedClaimRow { claim, problem, fix } = &row;
+        if let Some(metrics) = metrics {
+            metrics.record_dropped_claim(connector, claim, reason);
+        }
+        if self.record(row.clone()) {
+            tracing::warn!(%connector, claim, problem, fix, "claim left out");
+        } else {
+            tracing::debug!(%connector, claim, problem, "claim left out");
+        }
     }
 
     /// Returns the claims.

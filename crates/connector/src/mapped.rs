@@ -71,14 +71,7 @@ impl Connector for MappedConnector {
                     error.claim
                 ),
             };
-            if self.dropped.record(row) {
-                tracing::warn!(connector = %self.id, claim = %error.claim, error = %error.error, found = error.found, "claim not mapped");
-            } else {
-                tracing::debug!(connector = %self.id, claim = %error.claim, error = %error.error, "claim not mapped");
-            }
-            if let Some(metrics) = &self.metrics {
-                metrics.record_dropped_claim(&self.id, error.claim.as_str(), error.error.label());
-            }
+            self.dropped.report(&self.id, self.metrics.as_deref(), error.error.label(), row);
         }
         let unmapped_claims = errors.into_iter().map(|error| error.claim).collect();
         Ok(Authentication { claims, unmapped_claims, ..authentication })

@@ -9,6 +9,7 @@ use crate::response::{Assertion, NameId, ResponseError, SamlStatus};
 use crate::saml_service_provider::SamlServiceProvider;
 use crate::settings::SamlKind;
 use crate::settings_checks::TRANSIENT;
+use passerelle_connector::dropped_claims::DroppedClaimRow;
 use passerelle_connector::error::ConnectorError;
 use passerelle_federation::assurance::Level;
 use passerelle_federation::assurance::acr::AcrPolicy;
@@ -124,6 +125,11 @@ impl AuthenticationRules {
     ) -> Result<Secret<String>, ConnectorError> {
         let refuse = |detail: String| Err(ConnectorError::new(codes::SAML_SUBJECT, detail));
         let subject = if let Some(name) = &self.subject_attribute {
+            if assertion.out_of_scope.contains(name.as_str()) {
+                return refuse(format!(
+                    "{name} has a scope that the identity provider's metadata does not list (shibmd:Scope)"
+                ));
+            }
             match assertion.attributes.get(name).map(Vec::as_slice) {
                 Some([only]) => only.clone(),
                 Some(_) => {
@@ -203,6 +209,16 @@ pub(crate) fn claims(assertion: Assertion) -> Map<String, Value> {
     claims
 }
 
+/// Returns a row for each attribute of which a value was left out for its scope.
+pub(crate) fn out_of_scope_rows(assertion: &Assertion) -> impl Iterator<Item = DroppedClaimRow> {
+    assertion.out_of_scope.iter().map(|attribute| DroppedClaimRow {
+        claim: (*attribute).to_owned(),
+        problem: "has a scope that the identity provider's metadata does not list".to_owned(),
+        fix: "add the scope as shibmd:Scope to metadata_file if it belongs to the organisation, or ask the federation to; else the identity provider must not send it"
+            .to_owned(),
+    })
+}
+
 /// Returns the error of a refused response: one code for each group of rules.
 pub(crate) fn response_error(error: &ResponseError) -> ConnectorError {
     use ResponseError as E;
@@ -249,8 +265,7 @@ pub(crate) fn response_error(error: &ResponseError) -> ConnectorError {
         | E::AuthnStatement
         | E::AuthnContext
         | E::Attribute
-        | E::TooManyValues
-        | E::Scope => codes::SAML_CONTENT,
+        | E::TooManyValues => codes::SAML_CONTENT,
     };
     ConnectorError::new(code, error.to_string())
 }

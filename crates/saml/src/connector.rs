@@ -11,7 +11,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use url::Url;
 
-use crate::authentication::{AuthenticationRules, response_error};
+use crate::authentication::{AuthenticationRules, out_of_scope_rows, response_error};
 use crate::authn_request::{AuthnRequest, encode_post};
 use crate::error_codes::{SAML_METADATA, SAML_REPLAYED};
 use crate::metadata::{IdentityProviderMetadata, SamlEndpoint};
@@ -26,6 +26,7 @@ use crate::settings::{SamlBinding, SamlKind};
 use crate::stored_messages::{PostedRequest, StoredMessages};
 use crate::xml::XmlSignatureError;
 use passerelle_connector::diagnostic::{CheckDiagnostic, DiagnosisContext, SampleVerification};
+use passerelle_connector::dropped_claims::{DroppedClaimRow, DroppedClaims};
 use passerelle_connector::error::ConnectorError;
 use passerelle_connector::kind_settings::acr_policy_from_file;
 use passerelle_connector::port::{Connector, ConnectorContext};
@@ -40,6 +41,7 @@ use passerelle_protocol::env::{Env, Timestamp};
 use passerelle_protocol::ids::{ClientId, ConnectorId};
 use passerelle_settings::FieldDiagnostic;
 use passerelle_store::{LateStore, NewRecord, RecordKey, StoreError};
+use passerelle_telemetry::Metrics;
 
 /// How long the ID of an accepted assertion is kept at most. A response answers the request of one
 /// login, which lives shorter.
@@ -56,6 +58,8 @@ pub struct SamlConnector {
     pub(crate) messages: StoredMessages,
     pub(crate) published: PublishedMetadata,
     store: LateStore,
+    metrics: Option<Arc<Metrics>>,
+    dropped_claims: DroppedClaims,
 }
 
 impl SamlConnector {
@@ -79,6 +83,8 @@ impl SamlConnector {
             kind: kind.clone(),
             env: context.env,
             store: context.store,
+            metrics: context.metrics,
+            dropped_claims: DroppedClaims::default(),
             id,
         })
     }
@@ -302,6 +308,9 @@ impl Connector for SamlConnector {
         };
         let assertion = self.check_response(&response, &expected, now).await?;
         self.accept_once(&assertion, now).await?;
+        for row in out_of_scope_rows(&assertion) {
+            self.dropped_claims.report(&self.id, self.metrics.as_deref(), "scope", row);
+        }
         self.rules.authentication(assertion, &hub, attempt.request.level, now)
     }
 
@@ -336,6 +345,10 @@ impl Connector for SamlConnector {
                 Some(SampleVerification::rejected(finding))
             }
         }
+    }
+
+    fn dropped_claims(&self) -> Vec<DroppedClaimRow> {
+        self.dropped_claims.rows()
     }
 
     fn keys_fetched_at(&self) -> Option<Timestamp> {

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use crate::authentication::{claims, response_error};
+use crate::authentication::{claims, out_of_scope_rows, response_error};
 use crate::connector::SamlConnector;
 use crate::error_codes as codes;
 use crate::metadata::IdentityProviderMetadata;
@@ -12,6 +12,7 @@ use crate::response::{
 };
 use crate::saml_service_provider::SamlServiceProvider;
 use passerelle_connector::diagnostic::{CheckDiagnostic, SampleVerification};
+use passerelle_connector::dropped_claims::DroppedClaimRow;
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::env::Timestamp;
 
@@ -44,6 +45,10 @@ impl SamlConnector {
             Ok((assertion, hub, at)) => {
                 let signed = "it is signed, and for this hub at the address that it names";
                 let mut diagnostics = vec![CheckDiagnostic::ok("sample", signed)];
+                diagnostics.extend(out_of_scope_rows(&assertion).map(|row| {
+                    let DroppedClaimRow { claim, problem, fix } = row;
+                    CheckDiagnostic::warning("attribute-scope", format!("{claim} {problem}"), fix)
+                }));
                 let class = assertion.authn_context.clone();
                 let values = claims(assertion.clone());
                 let proven = self.rules.authentication(assertion, &hub, self.rules.lowest(), at);

@@ -117,12 +117,7 @@ impl Upstream {
                 fix: "ask the identity provider to send it as OpenID Connect Core 1.0 §2 says, or to omit it"
                     .to_owned(),
             };
-            if self.dropped_claims.record(row) {
-                tracing::warn!(connector = %self.id, claim = "auth_time", "claim left out: it is not the time of an authentication in seconds since 1970");
-            }
-            if let Some(metrics) = &self.metrics {
-                metrics.record_dropped_claim(&self.id, "auth_time", "form");
-            }
+            self.dropped_claims.report(&self.id, self.metrics.as_deref(), "form", row);
         }
         Ok(auth_time)
     }

@@ -1,6 +1,6 @@
 //! Reads an assertion (SAML V2.0 Core §2; Profiles §4.1.4.2). Takes verified content only.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use passerelle_jose::verify::CLOCK_SKEW_TOLERANCE;
 use passerelle_protocol::env::Timestamp;
@@ -40,6 +40,8 @@ pub struct Assertion {
     pub authn_context: String,
     /// Values by `Name`. Values of the type `NameID` are its text; other XML is left out.
     pub attributes: BTreeMap<String, Vec<String>>,
+    /// Attributes with a left out value, whose scope the metadata does not list.
+    pub out_of_scope: BTreeSet<&'static str>,
 }
 
 /// Identifier of the user.
@@ -82,6 +84,7 @@ impl ResponseCheck<'_> {
         let class = context.child(SAML, "AuthnContextClassRef").map_err(|_| E::AuthnContext)?;
         let class = class.ok_or(E::AuthnContext)?.text()?;
         self.check_session_end(statement)?;
+        let (attributes, out_of_scope) = self.attributes(assertion)?;
         Ok(Assertion {
             id: id.to_owned(),
             issued_at,
@@ -90,7 +93,8 @@ impl ResponseCheck<'_> {
             authn_instant: self.authn_instant(statement)?,
             session_index: statement.attribute("SessionIndex").map(str::to_owned),
             authn_context: class.to_owned(),
-            attributes: self.attributes(assertion)?,
+            attributes,
+            out_of_scope,
         })
     }
 
@@ -193,30 +197,33 @@ impl ResponseCheck<'_> {
         NameId::read(decrypted.parse()?.root()).map(Some)
     }
 
+    /// Returns the attributes, and the names of those that lost a value for its scope.
     fn attributes(
         &self,
         assertion: Element<'_, Verified>,
-    ) -> Result<BTreeMap<String, Vec<String>>, ResponseError> {
+    ) -> Result<(BTreeMap<String, Vec<String>>, BTreeSet<&'static str>), ResponseError> {
         let mut attributes: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        let mut out_of_scope = BTreeSet::new();
         let mut count = 0;
         let statements = assertion.children_named(SAML, "AttributeStatement");
         for attribute in statements.flat_map(Element::children) {
             let name = attribute.attribute("Name").filter(|name| !name.is_empty());
             let name = name.filter(|_| attribute.is(SAML, "Attribute"));
             let name = name.ok_or(ResponseError::Attribute)?;
+            let scoped = SCOPED_ATTRIBUTES.into_iter().find(|scoped| *scoped == name);
             for value in attribute.children_named(SAML, "AttributeValue") {
                 count += 1;
                 if count > MAX_ATTRIBUTE_VALUES {
                     return Err(ResponseError::TooManyValues);
                 }
                 let Some(value) = attribute_value(value)? else { continue };
-                if SCOPED_ATTRIBUTES.contains(&name) && !self.has_known_scope(value) {
-                    return Err(ResponseError::Scope);
+                match scoped.filter(|_| !self.has_known_scope(value)) {
+                    Some(name) => _ = out_of_scope.insert(name),
+                    None => attributes.entry(name.to_owned()).or_default().push(value.to_owned()),
                 }
-                attributes.entry(name.to_owned()).or_default().push(value.to_owned());
             }
         }
-        Ok(attributes)
+        Ok((attributes, out_of_scope))
     }
 
     /// Stops an identity provider that states identities of another one of its federation.

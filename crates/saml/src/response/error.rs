@@ -86,8 +86,6 @@ pub enum ResponseError {
     Attribute,
     #[error("there are more attribute values than allowed")]
     TooManyValues,
-    #[error("an attribute's scope is none of the identity provider's metadata")]
-    Scope,
 }
 
 /// Status of an identity provider that did not authenticate the user (SAML V2.0 Core §3.2.2.2).

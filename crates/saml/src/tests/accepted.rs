@@ -15,6 +15,7 @@ fn every_protection_gives_the_same_assertion() {
     assert_eq!(expected.authn_context, "https://refeds.org/profile/mfa");
     assert_eq!(expected.session_index.as_deref(), Some("_s1"));
     assert_eq!(expected.attributes["role"], ["baker"]);
+    assert!(expected.out_of_scope.is_empty());
     assert_eq!(expected.valid_until, time("2026-11-29T17:06:00Z"));
     for protection in Protection::ALL {
         let response = protection.protect(ASSERTION, |r| r);
@@ -118,6 +119,36 @@ fn an_encrypted_name_id_is_read() {
     let encrypted = encrypted("EncryptedID", name_id, &GCM);
     let assertion = check(&response(&sign(&format!("{before}{encrypted}{after}")))).unwrap();
     assert_eq!(assertion.name_id.unwrap().value, "angela-7");
+}
+
+/// One university must not state the addresses of another one, and its own user signs in.
+#[test]
+fn a_value_of_another_scope_does_not_arrive_and_the_others_do() {
+    const NAME: &str = "urn:oid:1.3.6.1.4.1.5923.1.1.1.6";
+    let own = "angela@idp.example</saml:AttributeValue>";
+    for forged in [
+        "angela@other.example",
+        "angela@evil-idp.example",
+        "angela@other.example@idp.example",
+        "angela@idp.example@other.example",
+        "angela@idp.example.",
+        "angela@",
+        "angela",
+        "",
+    ] {
+        let alone = format!("{forged}</saml:AttributeValue>");
+        let second = format!("{own}<saml:AttributeValue>{alone}");
+        for protection in Protection::ALL {
+            for (values, left) in [(&alone, &[][..]), (&second, &["angela@idp.example"])] {
+                let assertion = edit(ASSERTION, &[(own, values)]);
+                let accepted = check(&protection.protect(&assertion, |r| r)).unwrap();
+                let found = accepted.attributes.get(NAME).map(Vec::as_slice).unwrap_or_default();
+                assert_eq!(found, left, "{forged}, {protection:?}");
+                assert_eq!(Vec::from_iter(accepted.out_of_scope), [NAME]);
+                assert_eq!(accepted.attributes["role"], ["baker"]);
+            }
+        }
+    }
 }
 
 #[test]

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use passerelle_connector::diagnostic::DiagnosticStatus;
-use passerelle_connector::port::{Connector as _, ConnectorContext};
+use passerelle_connector::error::ConnectorError;
+use passerelle_connector::port::{Connector, ConnectorContext};
 use passerelle_connector::testing::connectors::{configured_of, context, store_with};
 use passerelle_federation::login::upstream::{
     Authentication, CallbackParams, LoginAttempt, UpstreamAuthorizationRequest,
@@ -30,6 +31,8 @@ const KINDS: &[passerelle_connector::kind_settings::ConnectorKindFormat] = &[KIN
 struct Bench {
     idp: FakeIdentityProvider,
     saml: SamlConnector,
+    /// The same with the mapping of the file.
+    connector: Arc<dyn Connector>,
     attempt: LoginAttempt,
     request: ReceivedRequest,
 }
@@ -72,6 +75,7 @@ impl Bench {
             store: store_with(capacities.with_records(SAML_ASSERTION, 10)),
             ..context(Env::new(clock, Arc::new(SeededEntropy::new(1))))
         };
+        let connector = passerelle_connector::build(&configured, context.clone()).unwrap();
         let saml = SamlConnector::new(&kind, &configured, context).unwrap();
         let redirect = saml.begin_login(request()).await.unwrap();
         let received = ReceivedRequest::from_redirect(&redirect.url, None);
@@ -81,7 +85,7 @@ impl Bench {
             redirected_at: NOW,
             redirect,
         };
-        Self { idp, saml, attempt, request: received }
+        Self { idp, saml, connector, attempt, request: received }
     }
 
     /// Completes the attempt with an assertion.
@@ -90,6 +94,14 @@ impl Bench {
         class: &str,
         edits: &[(&str, &str)],
     ) -> Result<Authentication, ErrorCode> {
+        self.try_complete(class, edits).await.map_err(|error| error.code)
+    }
+
+    async fn try_complete(
+        &self,
+        class: &str,
+        edits: &[(&str, &str)],
+    ) -> Result<Authentication, ConnectorError> {
         let [(_, response), _] = self.idp.respond(&self.request, class, NOW, edits);
         let xml = String::from_utf8(STANDARD.decode(response).unwrap()).unwrap();
         let state = &self.attempt.request.state;
@@ -99,10 +111,9 @@ impl Bench {
             iss: Some(ENTITY_ID.into()),
             ..CallbackParams::default()
         };
-        let completed = self.saml.complete_login(self.attempt.clone(), callback).await;
-        completed.map_err(|error| {
+        let completed = self.connector.complete_login(self.attempt.clone(), callback).await;
+        completed.inspect_err(|error| {
             assert!(!error.detail.contains("angela"), "{}", error.detail);
-            error.code
         })
     }
 }
@@ -186,6 +197,32 @@ async fn attributes_of_standard_names_are_claims() {
     assert_eq!(claims["urn:oid:2.5.4.4"], claims["family_name"]);
     assert_eq!(claims["name_id"], "angela-7");
     assert_eq!(claims["gender"], serde_json::json!(["female", "second"]));
+}
+
+/// The metadata of the test lists no scope.
+#[tokio::test]
+async fn a_scoped_attribute_of_another_university_reaches_no_claim_and_is_no_subject() {
+    const SUBJECT_ID: &str = "urn:oasis:names:tc:SAML:attribute:subject-id";
+    const NAMES: [&str; 3] = ["urn:oid:1.3.6.1.4.1.5923.1.1.1.6", SUBJECT_ID, "mail"];
+    let edits = NAMES.map(|name| ("Name=\"gender\"", format!("Name=\"{name}\"")));
+    let forged = ("female</", "angela@other.example</");
+    let mapping = "[mapping]\nemail = { from = \"urn:oid:1.3.6.1.4.1.5923.1.1.1.6\" }\n\
+                   nickname = { from = \"urn:oasis:names:tc:SAML:attribute:subject-id\" }";
+    for ((from, to), is_scoped) in edits.iter().zip([true, true, false]) {
+        let bench = Bench::with(mapping).await;
+        let login = bench.complete(PASSWORD, &[(from, to.as_str()), forged]).await.unwrap();
+        let claims = serde_json::to_string(&login.claims).unwrap();
+        assert_eq!(claims.contains("other.example"), !is_scoped, "{to}: {claims}");
+        assert_eq!(login.claims["family_name"], "DUBOIS");
+        let rows = bench.connector.dropped_claims();
+        assert_eq!(rows.len(), usize::from(is_scoped), "{rows:?}");
+        assert!(!format!("{rows:?}").contains("other.example"), "{rows:?}");
+    }
+    let bench = Bench::with(&format!("subject_attribute = \"{SUBJECT_ID}\"")).await;
+    let edits = [("Name=\"gender\"", edits[1].1.as_str()), forged];
+    let error = bench.try_complete(PASSWORD, &edits).await.unwrap_err();
+    assert_eq!(error.code, codes::SAML_SUBJECT);
+    assert!(error.detail.contains("shibmd:Scope"), "{}", error.detail);
 }
 
 #[tokio::test]

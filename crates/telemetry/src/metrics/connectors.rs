@@ -49,7 +49,7 @@ metric_table! {
         metadata_dropped: IntCounterVec("connector_metadata_dropped_total", ["connector", "member"])
             "Malformed members of an identity provider's configuration document that no login needs, (repeated) its repeated ones, and (keys) malformed keys of its key set, which the hub ignores; counted when they change.";
         claims_dropped: IntCounterVec("claims_dropped_total", ["connector", "claim", "reason"])
-            "Claims of an identity provider that were left out because their value doesn't fit the mapping rule or the declaration; or because they are only referred to; reason is type, size, characters, date, row, encoding or not_supported.";
+            "Claims of an identity provider that were left out because their value doesn't fit the mapping rule or the declaration; or because they are only referred to; or because the SAML metadata does not list their scope; reason is type, size, characters, date, row, encoding, form, not_supported or scope.";
         params_dropped: IntCounterVec("connector_forwarded_params_dropped_total", ["connector", "parameter", "reason"])
             "Parameters of service providers that an identity provider did not get because their value doesn't fit its forwarded_params; reason is size, characters or pattern.";
     }

@@ -233,10 +233,6 @@ fn assertion_edits() -> Vec<Edit> {
             "<saml:AttributeStatement><saml:EncryptedAttribute/>",
             E::Attribute,
         ),
-        ("the scope of another provider", "angela@idp.example", "angela@other.example", E::Scope),
-        ("a scope that ends alike", "angela@idp.example", "angela@evil-idp.example", E::Scope),
-        ("two scopes", "angela@idp.example", "angela@other.example@idp.example", E::Scope),
-        ("no scope", "angela@idp.example", "angela", E::Scope),
         (
             "an assertion in an advice",
             "<saml:AuthnStatement ",
