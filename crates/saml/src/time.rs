@@ -7,10 +7,11 @@ use passerelle_protocol::env::Timestamp;
 
 const DAY: u64 = 24 * 60 * 60;
 
-/// Reads a time in UTC (SAML V2.0 Core §1.3.3); `None` for any other zone or form.
+/// Reads a time with its zone; `None` for any other form. The zone should be UTC (SAML V2.0 Core
+/// §1.3.3), but some peers write an offset.
 pub(crate) fn parse_time(text: &str) -> Option<Timestamp> {
-    let is_utc = text.ends_with('Z') && text.get(10..11) == Some("T");
-    let time = DateTime::parse_from_rfc3339(text).ok().filter(|_| is_utc)?;
+    let is_xml_form = text.get(10..11) == Some("T");
+    let time = DateTime::parse_from_rfc3339(text).ok().filter(|_| is_xml_form)?;
     u64::try_from(time.timestamp_millis()).ok().map(Timestamp::from_millis)
 }
 
@@ -55,12 +56,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_in_utc_are_read_and_others_refused() {
+    fn times_of_every_zone_are_read_and_those_without_are_refused() {
         let time = parse_time("2026-11-29T17:00:00.5Z").unwrap();
         assert_eq!(time.millis(), 1_795_971_600_500);
         assert_eq!(format_time(time), "2026-11-29T17:00:00Z");
-        for text in ["2026-11-29T17:00:00", "2026-11-29T17:00:00+01:00", "2026-11-29 17:00:00Z", ""]
-        {
+        for text in [
+            "2026-11-29T17:00:00.500000000000Z",
+            "2026-11-29T17:00:00.5+00:00",
+            "2026-11-29T18:30:00.5+01:30",
+        ] {
+            assert_eq!(parse_time(text), Some(time), "{text}");
+        }
+        for text in ["2026-11-29T17:00:00", "2026-11-29 17:00:00Z", "2026-11-29T17:00:00+01", ""] {
             assert_eq!(parse_time(text), None, "{text}");
         }
     }
