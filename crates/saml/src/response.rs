@@ -278,7 +278,7 @@ fn check_issuer<T>(
 ) -> Result<(), ResponseError> {
     const ENTITY: &str = "urn:oasis:names:tc:SAML:2.0:nameid-format:entity";
     let is_entity = issuer.attribute("Format").is_none_or(|format| format == ENTITY);
-    if is_entity && issuer.text()? == expected { Ok(()) } else { Err(error) }
+    if is_entity && issuer.text()?.trim_ascii() == expected { Ok(()) } else { Err(error) }
 }
 
 fn check_status<T>(status: Element<'_, T>) -> Result<(), ResponseError> {

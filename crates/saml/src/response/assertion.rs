@@ -82,7 +82,7 @@ impl ResponseCheck<'_> {
         };
         let context = statement.child(SAML, "AuthnContext")?.ok_or(E::AuthnContext)?;
         let class = context.child(SAML, "AuthnContextClassRef").map_err(|_| E::AuthnContext)?;
-        let class = class.ok_or(E::AuthnContext)?.text()?;
+        let class = class.ok_or(E::AuthnContext)?.text()?.trim_ascii();
         self.check_session_end(statement)?;
         let (attributes, out_of_scope) = self.attributes(assertion)?;
         Ok(Assertion {
@@ -148,8 +148,9 @@ impl ResponseCheck<'_> {
         for condition in conditions.children() {
             if condition.is(SAML, "AudienceRestriction") {
                 // SAML V2.0 Core §2.5.1.4: every restriction must hold.
-                let mut audiences = condition.children_named(SAML, "Audience");
-                if !audiences.any(|a| a.text() == Ok(self.expected.service_provider)) {
+                let audiences = condition.children_named(SAML, "Audience");
+                let mut audiences = audiences.filter_map(|audience| audience.text().ok());
+                if !audiences.any(|a| a.trim_ascii() == self.expected.service_provider) {
                     return Err(E::Audience);
                 }
                 has_audience = true;

@@ -73,8 +73,15 @@ fn forms_that_real_peers_send_are_accepted() {
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\r\n<!-- by hand -->{}",
         response(&signed)
     );
+    let mut wrapped = ASSERTION.to_owned();
+    for name in ["Issuer", "Audience", "AuthnContextClassRef"] {
+        let (start, end) = (format!("<saml:{name}>"), format!("</saml:{name}>"));
+        let edits = [(&*start, &*format!("{start}\n  ")), (&*end, &*format!("\n{end}"))];
+        wrapped = edit(&wrapped, &edits);
+    }
     for (form, response) in [
         ("KeyInfo", response(&with_key_info)),
+        ("white space around URIs", response(&sign(&wrapped))),
         ("CR in base64", response(&broken_lines)),
         ("white space", response(&sign(&pretty))),
         ("prefix list", response(&prefixes)),
