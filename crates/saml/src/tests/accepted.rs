@@ -109,6 +109,34 @@ fn assertions_encrypted_by_other_oaep_forms_are_accepted() {
 }
 
 #[test]
+fn an_encrypted_element_may_use_the_namespaces_around_it() {
+    // As `xmlsec1` encrypts an element of a document: without the declarations of its ancestors.
+    let outer = " xmlns:xs=\"http://www.w3.org/2001/XMLSchema\" xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\"";
+    let typed = [("<saml:AttributeValue>", "<saml:AttributeValue xsi:type=\"xs:string\">")];
+    let declared = edit(&edit(ASSERTION, &typed), &[(" ID=", &format!("{outer} ID="))]);
+    let own = " xmlns:saml=\"urn:oasis:names:tc:SAML:2.0:assertion\"";
+    for undeclared in [outer, own] {
+        let encrypt = |signed: &str| {
+            let plaintext = edit(signed, &[(undeclared, "")]);
+            let encrypted = encrypted("EncryptedAssertion", &plaintext, &GCM);
+            edit(&response(&encrypted), &[(" ID=", &format!("{outer} ID="))])
+        };
+        let inside = encrypt(&sign(&declared));
+        let outside = sign(&encrypt(&declared));
+        if undeclared == own {
+            assert!(check(&outside).is_ok(), "{:?}", check(&outside));
+        }
+        assert!(check(&inside).is_ok(), "{undeclared}: {:?}", check(&inside));
+    }
+    let default = edit(&declared, &[(own, &own.replace(":saml", ""))]).replace("saml:", "");
+    let plaintext =
+        edit(&sign(&default), &[(" xmlns=\"urn:oasis:names:tc:SAML:2.0:assertion\"", "")]);
+    let default = response(&encrypted("EncryptedAssertion", &plaintext, &GCM)).replace("saml:", "");
+    let default = default.replace("xmlns:saml=", "xmlns=");
+    assert!(check(&default).is_ok(), "{:?}", check(&default));
+}
+
+#[test]
 fn cbc_is_accepted_only_inside_a_signed_response_and_if_allowed() {
     let refused = Err(ResponseError::Decryption(XmlDecryptionError::ContentEncryption));
     let signed = sign(&response(&encrypted("EncryptedAssertion", ASSERTION, &CBC)));

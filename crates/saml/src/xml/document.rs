@@ -176,6 +176,11 @@ impl<'a, Trust> Element<'a, Trust> {
         self.node.has_tag_name((namespace, name))
     }
 
+    /// Returns true if the name has a namespace.
+    pub(super) fn has_namespace(self) -> bool {
+        self.node.tag_name().namespace().is_some()
+    }
+
     /// Returns the name without prefix.
     pub fn name(self) -> &'a str {
         self.node.tag_name().name()

@@ -1,5 +1,7 @@
 //! Decrypts `EncryptedAssertion` and `EncryptedID` (W3C XML Encryption 1.1; SAML V2.0 Core §2.3.4).
 
+use std::fmt::Write as _;
+
 use openssl::encrypt::Decrypter;
 use openssl::hash::MessageDigest;
 use openssl::nid::Nid;
@@ -8,7 +10,7 @@ use openssl::rsa::Padding;
 use openssl::symm::{Cipher, Crypter, Mode, decrypt_aead};
 use passerelle_jose::key_device::OaepHash;
 
-use super::document::{Element, Untrusted, Verified, VerifiedXml, XmlText};
+use super::document::{Element, Untrusted, Verified, VerifiedXml, XmlDocument, XmlText};
 use super::scan::{Limits, XmlError};
 use super::{DSIG, decode_base64};
 
@@ -125,6 +127,7 @@ impl Element<'_, Verified> {
         ciphers: ContentCiphers,
     ) -> Result<VerifiedXml, XmlDecryptionError> {
         let plaintext = decrypt_element(self, keys, ciphers)?;
+        let plaintext = with_namespaces_around(self, plaintext)?;
         Ok(VerifiedXml::from_verified_bytes(&plaintext, *self.limits)?)
     }
 }
@@ -139,6 +142,7 @@ impl Element<'_, Untrusted> {
         keys: &[XmlDecryptionKey],
     ) -> Result<XmlText, XmlDecryptionError> {
         let plaintext = decrypt_element(self, keys, ContentCiphers::Authenticated)?;
+        let plaintext = with_namespaces_around(self, plaintext)?;
         Ok(XmlText::read(&plaintext, *self.limits)?)
     }
 }
@@ -170,6 +174,38 @@ fn decrypt_element<T>(
         .filter(|key| key.len() == cipher.cipher.key_len())
         .find_map(|key| cipher.decrypt(&key, &content))
         .ok_or(E::Undecryptable)
+}
+
+/// Adds the namespaces around the ciphertext to a plaintext that can't be read without: it stood
+/// there when it was encrypted (XML Encryption 1.1 §4.5). A signature in it covers those that it uses.
+fn with_namespaces_around<T>(
+    encrypted: Element<'_, T>,
+    plaintext: Vec<u8>,
+) -> Result<Vec<u8>, XmlError> {
+    let text = XmlText::read(&plaintext, *encrypted.limits)?;
+    let has_namespace = |document: XmlDocument<'_, Untrusted>| document.root().has_namespace();
+    if text.parse().is_ok_and(has_namespace) {
+        return Ok(plaintext);
+    }
+    // What is no element at all, the parser refuses.
+    let Some((before, rest)) = text.as_str().split_once('<') else { return Ok(plaintext) };
+    let end = rest.find(|c: char| c.is_ascii_whitespace() || c == '/' || c == '>');
+    let (name, rest) = rest.split_at(end.unwrap_or(rest.len()));
+    let mut completed = format!("{before}<{name}");
+    for namespace in encrypted.node.namespaces() {
+        let declaration = match namespace.name() {
+            None if name.contains(':') => continue,
+            None => "xmlns=".to_owned(),
+            Some("xml") => continue,
+            Some(prefix) => format!("xmlns:{prefix}="),
+        };
+        if namespace.name().is_none() || !rest.contains(&declaration) {
+            let _ =
+                write!(completed, " {declaration}\"{}\"", namespace.uri().replace('"', "&quot;"));
+        }
+    }
+    completed.push_str(rest);
+    Ok(completed.into_bytes())
 }
 
 /// How the content's key was encrypted.
