@@ -67,6 +67,20 @@ fn a_signed_description_is_read() {
 }
 
 #[test]
+fn metadata_with_traces_of_xinclude_and_comments_beside_certificates_is_read() {
+    let provider = edit(
+        &provider(),
+        &[
+            (" entityID=", " xml:base=\"idps/one.xml\" entityID="),
+            ("<ds:X509Certificate>", "<!-- expires in 2027 --><ds:X509Certificate>"),
+        ],
+    );
+    assert_eq!(find(&provider).unwrap().signing_keys.len(), 1);
+    let keys = [KEYS.provider.verification_key()];
+    assert!(verify_metadata(sign(&provider).as_bytes(), &keys).is_ok());
+}
+
+#[test]
 fn a_rollover_has_two_keys_and_a_bad_certificate_stops_nothing() {
     let small = KeyPair::rsa(1024).certificate();
     let pairs = [KEYS.provider.certificate(), small, vec![1, 2, 3], KEYS.stranger.certificate()];

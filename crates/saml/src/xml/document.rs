@@ -106,7 +106,7 @@ impl<'a, Trust> XmlDocument<'a, Trust> {
         })?;
         let mut ids = HashSet::new();
         for node in tree.descendants() {
-            check_node(node)?;
+            check_node(node, limits)?;
             let named_id = |name: &str| name.eq_ignore_ascii_case("id");
             let mut values = node.attributes().filter(|attribute| named_id(attribute.name()));
             if !values.all(|attribute| ids.insert(attribute.value())) {
@@ -123,10 +123,11 @@ impl<'a, Trust> XmlDocument<'a, Trust> {
     }
 }
 
-fn check_node(node: Node<'_, '_>) -> Result<(), XmlError> {
+fn check_node(node: Node<'_, '_>, limits: &Limits) -> Result<(), XmlError> {
     if node.node_type() == NodeType::Comment {
         let is_text = |node: Option<Node<'_, '_>>| node.is_some_and(|node| !is_blank_text(node));
-        let in_signature = node.parent().is_some_and(|parent| is_dsig(parent));
+        let mut around = node.ancestors();
+        let in_signature = around.any(|around| around.has_tag_name((DSIG, "Signature")));
         if in_signature || is_text(node.prev_sibling()) || is_text(node.next_sibling()) {
             return Err(XmlError::CommentInText);
         }
@@ -135,14 +136,11 @@ fn check_node(node: Node<'_, '_>) -> Result<(), XmlError> {
         return Err(XmlError::XInclude);
     }
     let mut xml_attributes = node.attributes().filter(|a| a.namespace() == Some(XML));
-    if xml_attributes.any(|attribute| attribute.name() != "lang") {
+    let is_accepted = |name| name == "lang" || (name == "base" && limits.xml_base);
+    if xml_attributes.any(|attribute| !is_accepted(attribute.name())) {
         return Err(XmlError::XmlAttribute);
     }
     Ok(())
-}
-
-fn is_dsig(node: Node<'_, '_>) -> bool {
-    node.tag_name().namespace() == Some(DSIG)
 }
 
 fn is_blank_text(node: Node<'_, '_>) -> bool {

@@ -14,14 +14,18 @@ pub struct Limits {
     pub attributes: usize,
     /// Elements, texts and comments.
     pub nodes: u32,
+    /// Whether elements may have `xml:base`, which `XInclude` leaves in the metadata of federations.
+    /// Nothing reads it: relative addresses are not used.
+    pub xml_base: bool,
 }
 
 impl Limits {
     /// A response, with or without encryption: a large one has some hundred attribute values.
-    pub const RESPONSE: Self = Self { bytes: 256 * 1024, depth: 32, attributes: 32, nodes: 10_000 };
+    pub const RESPONSE: Self =
+        Self { bytes: 256 * 1024, depth: 32, attributes: 32, nodes: 10_000, xml_base: false };
     /// The metadata of a federation.
     pub const METADATA: Self =
-        Self { bytes: 5 * 1024 * 1024, depth: 32, attributes: 32, nodes: 400_000 };
+        Self { bytes: 5 * 1024 * 1024, depth: 32, attributes: 32, nodes: 400_000, xml_base: true };
 }
 
 /// Namespace declarations that apply to one element.
