@@ -277,13 +277,19 @@ async fn junk_is_refused_before_it_is_stored() {
 
 #[actix_web::test]
 async fn a_flood_of_responses_from_one_network_is_refused() {
-    let limits = "quotas = { failed_authentications_per_network = 2 }";
+    let limits = "quotas = { failed_authentications_per_network = 5 }";
     let university = University::with_settings(limits, "").await;
     let browser = university.hub.browser();
     let request = university.leave(&browser, &Authorize::by("bakery")).await;
     let response = university.respond(&request, &[]);
     assert_eq!(university.post(&response).await.status, 303);
     assert_eq!(university.post(&response).await.status, 303);
+    // 40 KB in base64 count as three.
+    let end = "</saml:AttributeStatement>";
+    let value = format!("<saml:AttributeValue>{}</saml:AttributeValue>", "a".repeat(27_000));
+    let large = format!("<saml:Attribute Name=\"x\">{value}</saml:Attribute>{end}");
+    let large = university.respond(&request, &[(end, &large)]);
+    assert_eq!(university.post(&large).await.status, 303);
     let refused = university.post(&response).await;
     assert_eq!(refused.status, 429, "{}", refused.body);
 }

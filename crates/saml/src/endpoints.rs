@@ -27,6 +27,9 @@ use crate::redirect::MAX_RELAY_STATE_BYTES;
 
 /// Bytes of the form with a response: the escapes of base64 and `RelayState` come on top.
 const MAX_FORM_BYTES: usize = MAX_ENCODED_BYTES + MAX_ENCODED_BYTES / 8;
+/// Each of these many bytes of a response, in base64, counts as one more response of its network:
+/// otherwise two networks could fill the store.
+const COUNTED_BYTES: usize = 16 << 10;
 
 /// Handles `GET /connectors/{connector}/saml/request`: a page that posts the request of an attempt
 /// to the identity provider.
@@ -78,11 +81,14 @@ pub(crate) async fn receive_response(
     if !hub.connectors.has_own_pages::<SamlConnector>(&connector) {
         return Err(Rejection::OutsideLogin(ErrorCode::NotFound));
     }
-    // Each counts, good or bad: it is stored before it proves anything.
-    let address = || hub.proxies.client_address(&context.request);
-    hub.core.rate_limits.check_failed_authentication(address).map_err(|over| {
-        Rejection::RateLimited { code: ErrorCode::NetworkLimited, over, client_id: None }
-    })?;
+    // Each counts, good or bad: it is stored before it proves anything. A large one counts more.
+    let count = || {
+        let address = || hub.proxies.client_address(&context.request);
+        hub.core.rate_limits.check_failed_authentication(address).map_err(|over| {
+            Rejection::RateLimited { code: ErrorCode::NetworkLimited, over, client_id: None }
+        })
+    };
+    count()?;
     let params = form::parse_large_body(&context.request, body, MAX_FORM_BYTES).await?;
     let single = |name| params.single(name).ok().flatten();
     let (response, state) = (single("SAMLResponse"), single("RelayState"));
@@ -90,6 +96,7 @@ pub(crate) async fn receive_response(
     let Some((response, state)) = response.zip(state) else {
         return Err(Rejection::OutsideLogin(SAML_RESPONSE_MALFORMED));
     };
+    (0..response.len() / COUNTED_BYTES).try_for_each(|_| count())?;
     let text = decode_response(response).and_then(|bytes| response_text(&bytes));
     let text = text.map_err(|error| {
         tracing::info!(%connector, %error, "response refused before it was stored");

@@ -20,8 +20,7 @@ use crate::xml::{
 };
 use crate::{SAML, SAMLP};
 
-/// Longest response in a form, in base64. The 1,200 responses that one network may send in a minute
-/// must not fill the store.
+/// Longest response in a form, in base64.
 pub const MAX_ENCODED_BYTES: usize = 128 << 10;
 
 /// What a response must fit: the request, both parties, and the keys of their metadata.
