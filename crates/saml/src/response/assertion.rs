@@ -24,6 +24,9 @@ const SCOPED_ATTRIBUTES: [&str; 5] = [
     "urn:oid:1.3.6.1.4.1.5923.1.1.1.13",
 ];
 
+/// Values of attributes by their `Name`.
+type AttributeValues = BTreeMap<String, Vec<String>>;
+
 /// What an identity provider stated about a user, to the hub, in answer to one request.
 #[derive(Clone, PartialEq, Eq, derive_more::Debug)]
 #[debug("Assertion")]
@@ -39,7 +42,7 @@ pub struct Assertion {
     /// `AuthnContextClassRef`.
     pub authn_context: String,
     /// Values by `Name`. Values of the type `NameID` are its text; other XML is left out.
-    pub attributes: BTreeMap<String, Vec<String>>,
+    pub attributes: AttributeValues,
     /// Attributes with a left out value, whose scope the metadata does not list.
     pub out_of_scope: BTreeSet<&'static str>,
 }
@@ -202,8 +205,8 @@ impl ResponseCheck<'_> {
     fn attributes(
         &self,
         assertion: Element<'_, Verified>,
-    ) -> Result<(BTreeMap<String, Vec<String>>, BTreeSet<&'static str>), ResponseError> {
-        let mut attributes: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    ) -> Result<(AttributeValues, BTreeSet<&'static str>), ResponseError> {
+        let mut attributes = AttributeValues::new();
         let mut out_of_scope = BTreeSet::new();
         let mut count = 0;
         let statements = assertion.children_named(SAML, "AttributeStatement");
