@@ -20,8 +20,8 @@ use crate::xml::{
 };
 use crate::{SAML, SAMLP};
 
-/// Longest response in a form, in base64.
-pub const MAX_ENCODED_BYTES: usize = 128 << 10;
+/// Longest response in a form, in base64: an encrypted one with a thousand groups is in base64 twice.
+pub const MAX_ENCODED_BYTES: usize = 256 << 10;
 
 /// What a response must fit: the request, both parties, and the keys of their metadata.
 #[derive(Clone, Copy, Debug)]

@@ -202,6 +202,7 @@ fn the_field_of_a_form_is_base64_with_or_without_line_breaks() {
     for encoded in ["PGEvPg==", "PGEv\r\nPg==\r\n"] {
         assert_eq!(decode_response(encoded), Ok(b"<a/>".to_vec()));
     }
+    assert!(decode_response(&"A".repeat(256 << 10)).is_ok());
     for refused in ["PGEvPg", "PGEvPg==x", "<a/>", "-_-_", &"A".repeat(400_000)] {
         assert_eq!(decode_response(refused), Err(ResponseError::Encoding));
     }
