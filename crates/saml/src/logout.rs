@@ -151,36 +151,24 @@ impl SamlLogoutRequest {
     }
 }
 
-/// The answer of the identity provider to a request of the hub.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct SamlLogoutResponse {
-    pub in_response_to: Option<String>,
-    /// Whether every session was ended: not for `PartialLogout` and errors.
-    pub is_complete: bool,
-}
-
-impl SamlLogoutResponse {
-    /// Reads a verified response.
-    ///
-    /// # Errors
-    /// Any [`LogoutMessageError`] but `NotOnOrAfter` and `NameId`.
-    pub fn read(
-        message: &VerifiedXml,
-        parties: &LogoutParties<'_>,
-        now: Timestamp,
-    ) -> Result<Self, LogoutMessageError> {
-        let document = message.parse()?;
-        let root = document.root();
-        check_message(root, "LogoutResponse", parties, now)?;
-        let status = root.child(SAMLP, "Status")?;
-        let code = status.map(|status| status.child(SAMLP, "StatusCode")).transpose()?.flatten();
-        let is_partial = code.is_some_and(|code| code.children().next().is_some());
-        let is_success = code.is_some_and(|code| code.attribute("Value") == Some(SUCCESS));
-        Ok(Self {
-            in_response_to: root.attribute("InResponseTo").map(str::to_owned),
-            is_complete: is_success && !is_partial,
-        })
-    }
+/// Returns whether the identity provider's verified response to the hub says that every session
+/// was ended: not for `PartialLogout` and errors.
+///
+/// # Errors
+/// Any [`LogoutMessageError`] but `NotOnOrAfter` and `NameId`.
+pub fn read_logout_response(
+    message: &VerifiedXml,
+    parties: &LogoutParties<'_>,
+    now: Timestamp,
+) -> Result<bool, LogoutMessageError> {
+    let document = message.parse()?;
+    let root = document.root();
+    check_message(root, "LogoutResponse", parties, now)?;
+    let status = root.child(SAMLP, "Status")?;
+    let code = status.map(|status| status.child(SAMLP, "StatusCode")).transpose()?.flatten();
+    let is_partial = code.is_some_and(|code| code.children().next().is_some());
+    let is_success = code.is_some_and(|code| code.attribute("Value") == Some(SUCCESS));
+    Ok(is_success && !is_partial)
 }
 
 /// Checks what both messages have, and returns the ID and the time of issue.

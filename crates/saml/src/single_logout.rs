@@ -13,7 +13,9 @@ use url::form_urlencoded::Serializer;
 use crate::connector::SamlConnector;
 use crate::endpoints::{hub_base_url, rejection_of_sender, with_connector};
 use crate::error_codes::SAML_LOGOUT;
-use crate::logout::{LogoutMessage, LogoutParties, MAX_AGE, SamlLogoutRequest, SamlLogoutResponse};
+use crate::logout::{
+    LogoutMessage, LogoutParties, MAX_AGE, SamlLogoutRequest, read_logout_response,
+};
 use crate::logout_subject::{LogoutSubject, session_name};
 use crate::metadata::{IdentityProviderMetadata, SamlEndpoint};
 use crate::redirect::{ReceivedMessage, RedirectError, RedirectMessage};
@@ -164,8 +166,8 @@ impl SamlConnector {
         let logout_url = self.service_provider(base_url).logout_url;
         let parties =
             LogoutParties { identity_provider: &self.kind.entity_id, logout_url: &logout_url };
-        let response = SamlLogoutResponse::read(&received.message, &parties, self.env.now());
-        if !response.map_err(|error| refused(&error))?.is_complete {
+        let is_complete = read_logout_response(&received.message, &parties, self.env.now());
+        if !is_complete.map_err(|error| refused(&error))? {
             return Err(refused(&"the identity provider did not end every session"));
         }
         Ok(())
