@@ -160,22 +160,34 @@ fn hub_capacities(limits: &LimitsConfig) -> Capacities {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::KINDS;
 
     /// What the memory store needs for a record beside its value (docs/limits.md).
     const BYTES_BESIDE_VALUE: usize = 300;
-    /// The program with 500 connectors and 5,000 service providers (docs/performance.md), and the
-    /// requests to wallets.
+    /// The program with 500 connectors and 5,000 service providers (docs/performance.md).
     const OTHER_BYTES: usize = 300 << 20;
 
     #[test]
-    fn the_systemd_unit_allows_the_memory_of_all_records_with_default_limits() {
+    fn the_systemd_unit_and_the_helm_chart_allow_the_memory_of_all_records_with_default_limits() {
         let unit = include_str!("../../../deploy/systemd/passerelle.service");
-        let limit = unit.lines().find_map(|line| line.strip_prefix("MemoryMax=")).unwrap();
-        let limit: usize = limit.strip_suffix('G').unwrap().parse().unwrap();
+        let values = include_str!("../../../deploy/helm/passerelle/values.yaml");
         let capacities = hub_capacities(&LimitsConfig::default());
+        let extensions = KINDS.extensions.iter().flat_map(|extension| extension.record_kinds);
+        let capacities = extensions
+            .fold(capacities, |all, (kind, capacity)| all.with_usage(kind, capacity(None)));
         let pools = capacities.pools();
         let records: usize =
             pools.map(|(_, usage, _)| usage.bytes + usage.records * BYTES_BESIDE_VALUE).sum();
-        assert!(limit << 30 >= records + OTHER_BYTES, "the records need {records} bytes");
+        for (file, prefix, suffix) in [
+            (unit, "\nMemoryMax=", "G\n"),
+            (values, "\n  limits: { cpu: \"2\", memory: ", "Gi }\n"),
+        ] {
+            let (_, limit) = file.split_once(prefix).unwrap();
+            let limit: usize = limit.split_once(suffix).unwrap().0.parse().unwrap();
+            assert!(
+                limit << 30 >= records + OTHER_BYTES,
+                "{prefix}{limit}: the records need {records} bytes"
+            );
+        }
     }
 }
