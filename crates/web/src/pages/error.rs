@@ -125,6 +125,7 @@ impl ErrorPage {
                 _,
                 _,
             ) => "responsible-identity",
+            ("error-mail-unreadable", _, _) => "responsible-mailbox",
             ("error-login-other-browser", _, _) => "responsible-cookies",
             ("error-repeated-cookie", _, _) => "responsible-repeated-cookie",
             ("error-login-too-many", _, _) => "responsible-newer-tab",
