@@ -124,7 +124,7 @@ fn no_built_in_language_has_a_syntax_error_a_missing_or_an_unknown_message() {
 fn every_built_in_language_shows_the_same_values() {
     let catalogue = catalogue();
     // An amount may be in the words of a variant: `[one] one account`.
-    let amounts = ["total", "minutes"];
+    let amounts = ["total", "minutes", "seconds"];
     for (tag, text) in built_in_texts() {
         for (key, mut names) in variables(&FluentResource::try_new(text).unwrap()) {
             let mut expected = catalogue.message_variables(&key).unwrap().clone();
@@ -134,6 +134,30 @@ fn every_built_in_language_shows_the_same_values() {
             }
             assert_eq!(names, expected, "{tag} {key}");
         }
+    }
+}
+
+#[test]
+fn a_number_has_the_plural_of_its_language() {
+    for (tag, minutes, expected) in [
+        ("en", 1, "Wait one minute,"),
+        ("en", 2, "Wait 2 minutes,"),
+        ("fr", 1, "Attendez une minute,"),
+        ("pl", 1, "jedną minutę i"),
+        ("pl", 22, "22 minuty i"),
+        ("pl", 12, "12 minut i"),
+        ("ro", 1, "un minut,"),
+        ("ro", 19, "19 minute,"),
+        ("ro", 20, "20 de minute,"),
+        ("ar", 1, "دقيقة واحدة"),
+        ("ar", 2, "دقيقتين"),
+        ("ar", 10, "10 دقائق"),
+        ("ar", 11, "11 دقيقة"),
+        ("ar", 100, "100 دقيقة"),
+    ] {
+        let locale = languages().find(tag).unwrap();
+        let text = locale.text_with_values("sign-in-wait", [("minutes", minutes.into())]);
+        assert!(text.contains(expected), "{tag} {minutes}: {text}");
     }
 }
 

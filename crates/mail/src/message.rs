@@ -120,7 +120,8 @@ impl<'a> MailContent<'a> {
             Self::Code { code, service, remaining } => {
                 let minutes = remaining.as_secs().div_ceil(60).max(1);
                 let lead = locale.text_with("mail-code-lead", "service", &plain_name(service));
-                let valid = locale.text_with("mail-code-valid", "minutes", &minutes.to_string());
+                let valid =
+                    locale.text_with_values("mail-code-valid", [("minutes", minutes.into())]);
                 let after = vec![valid, locale.text("mail-code-warning")];
                 (locale.text("mail-code-subject"), vec![lead], Some(*code), after)
             }

@@ -405,6 +405,12 @@ fn write(service: &str) -> Message {
 }
 
 #[test]
+fn a_code_that_is_valid_for_one_minute_is_not_said_to_be_valid_for_minutes() {
+    let text = String::from_utf8(write("Bakery").formatted()).unwrap();
+    assert!(text.contains("valid for one minute, on that page only"), "{text}");
+}
+
+#[test]
 fn template_injection_by_a_name() {
     let name = "<img src=x>{ $code } { mail-test } http://evil.example/a evil.example {{ code }}";
     let text = String::from_utf8(write(name).formatted()).unwrap();

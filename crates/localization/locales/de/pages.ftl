@@ -100,8 +100,10 @@ sign-in-other = Anderes Konto wählen
 sign-in-empty = Geben Sie Ihren Benutzernamen und Ihr Passwort ein.
 sign-in-wrong = Der Benutzername oder das Passwort ist falsch, oder das Konto ist vorübergehend gesperrt.
 sign-in-last = Sie haben noch einen Versuch. Ist auch er falsch, müssen Sie vor dem nächsten warten.
-sign-in-wait-one = Es gab zu viele Fehlversuche. Warten Sie eine Minute und versuchen Sie es dann erneut.
-sign-in-wait = Es gab zu viele Fehlversuche. Warten Sie { $minutes } Minuten und versuchen Sie es dann erneut.
+sign-in-wait = { $minutes ->
+    [one] Es gab zu viele Fehlversuche. Warten Sie eine Minute und versuchen Sie es dann erneut.
+   *[other] Es gab zu viele Fehlversuche. Warten Sie { $minutes } Minuten und versuchen Sie es dann erneut.
+}
 sign-in-new-password = Neues Passwort festlegen
 password-title = Ihr Passwort
 password-must-change = Ihr Passwort wird akzeptiert, aber Sie müssen es ändern.

@@ -100,8 +100,10 @@ sign-in-other = Choose another account
 sign-in-empty = Type your user name and your password.
 sign-in-wrong = The user name or the password is wrong, or the account is locked for a while.
 sign-in-last = You have one more try. If it is wrong too, you have to wait before the next one.
-sign-in-wait-one = There were too many wrong tries. Wait a minute, then try again.
-sign-in-wait = There were too many wrong tries. Wait { $minutes } minutes, then try again.
+sign-in-wait = { $minutes ->
+    [one] There were too many wrong tries. Wait one minute, then try again.
+   *[other] There were too many wrong tries. Wait { $minutes } minutes, then try again.
+}
 sign-in-new-password = Set a new password
 password-title = Your password
 password-must-change = Your password is accepted, but you must change it.

@@ -100,8 +100,10 @@ sign-in-other = Elegir otra cuenta
 sign-in-empty = Escriba su nombre de usuario y su contraseña.
 sign-in-wrong = El nombre de usuario o la contraseña no son correctos, o la cuenta está bloqueada por un tiempo.
 sign-in-last = Le queda un intento. Si tampoco es correcto, tendrá que esperar antes del siguiente.
-sign-in-wait-one = Ha habido demasiados intentos fallidos. Espere un minuto y vuelva a intentarlo.
-sign-in-wait = Ha habido demasiados intentos fallidos. Espere { $minutes } minutos y vuelva a intentarlo.
+sign-in-wait = { $minutes ->
+    [one] Ha habido demasiados intentos fallidos. Espere un minuto y vuelva a intentarlo.
+   *[other] Ha habido demasiados intentos fallidos. Espere { $minutes } minutos y vuelva a intentarlo.
+}
 sign-in-new-password = Establecer una contraseña nueva
 password-title = Su contraseña
 password-must-change = Su contraseña es válida, pero tiene que cambiarla.

@@ -103,8 +103,10 @@ sign-in-other = Choisir un autre compte
 sign-in-empty = Tapez votre nom d’utilisateur et votre mot de passe.
 sign-in-wrong = Le nom d’utilisateur ou le mot de passe est incorrect, ou le compte est bloqué pour un moment.
 sign-in-last = Il vous reste un essai. S’il est incorrect aussi, vous devrez attendre avant le suivant.
-sign-in-wait-one = Il y a eu trop d’essais incorrects. Attendez une minute, puis réessayez.
-sign-in-wait = Il y a eu trop d’essais incorrects. Attendez { $minutes } minutes, puis réessayez.
+sign-in-wait = { $minutes ->
+    [one] Il y a eu trop d’essais incorrects. Attendez une minute, puis réessayez.
+   *[other] Il y a eu trop d’essais incorrects. Attendez { $minutes } minutes, puis réessayez.
+}
 sign-in-new-password = Choisir un nouveau mot de passe
 password-title = Votre mot de passe
 password-must-change = Votre mot de passe est accepté, mais vous devez le changer.

@@ -103,8 +103,10 @@ sign-in-other = Usa un altro account
 sign-in-empty = Inserisca il nome utente e la password.
 sign-in-wrong = Il nome utente o la password non sono corretti, oppure l’account è bloccato per qualche tempo.
 sign-in-last = Le resta un tentativo. Se anche questo è errato, dovrà attendere prima del successivo.
-sign-in-wait-one = Ci sono stati troppi tentativi errati. Attenda un minuto, poi riprovi.
-sign-in-wait = Ci sono stati troppi tentativi errati. Attenda { $minutes } minuti, poi riprovi.
+sign-in-wait = { $minutes ->
+    [one] Ci sono stati troppi tentativi errati. Attenda un minuto, poi riprovi.
+   *[other] Ci sono stati troppi tentativi errati. Attenda { $minutes } minuti, poi riprovi.
+}
 sign-in-new-password = Imposta una nuova password
 password-title = La sua password
 password-must-change = La sua password è accettata, ma deve cambiarla.

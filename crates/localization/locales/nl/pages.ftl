@@ -100,8 +100,10 @@ sign-in-other = Ander account kiezen
 sign-in-empty = Vul uw gebruikersnaam en uw wachtwoord in.
 sign-in-wrong = De gebruikersnaam of het wachtwoord is onjuist, of het account is tijdelijk geblokkeerd.
 sign-in-last = U hebt nog één poging. Is die ook onjuist, dan moet u wachten voor de volgende.
-sign-in-wait-one = Er waren te veel mislukte pogingen. Wacht een minuut en probeer het dan opnieuw.
-sign-in-wait = Er waren te veel mislukte pogingen. Wacht { $minutes } minuten en probeer het dan opnieuw.
+sign-in-wait = { $minutes ->
+    [one] Er waren te veel mislukte pogingen. Wacht één minuut en probeer het dan opnieuw.
+   *[other] Er waren te veel mislukte pogingen. Wacht { $minutes } minuten en probeer het dan opnieuw.
+}
 sign-in-new-password = Een nieuw wachtwoord instellen
 password-title = Uw wachtwoord
 password-must-change = Uw wachtwoord wordt geaccepteerd, maar u moet het wijzigen.

@@ -104,8 +104,11 @@ sign-in-other = Wybierz inne konto
 sign-in-empty = Proszę wpisać nazwę użytkownika i hasło.
 sign-in-wrong = Nieprawidłowa nazwa użytkownika lub nieprawidłowe hasło albo konto jest czasowo zablokowane.
 sign-in-last = Pozostała jeszcze jedna próba. Jeśli i ona będzie nieudana, przed następną trzeba będzie poczekać.
-sign-in-wait-one = Zbyt wiele nieudanych prób. Proszę odczekać minutę i spróbować ponownie.
-sign-in-wait = Zbyt wiele nieudanych prób. Proszę odczekać { $minutes } min i spróbować ponownie.
+sign-in-wait = { $minutes ->
+    [one] Zbyt wiele nieudanych prób. Proszę odczekać jedną minutę i spróbować ponownie.
+    [few] Zbyt wiele nieudanych prób. Proszę odczekać { $minutes } minuty i spróbować ponownie.
+   *[many] Zbyt wiele nieudanych prób. Proszę odczekać { $minutes } minut i spróbować ponownie.
+}
 sign-in-new-password = Ustaw nowe hasło
 password-title = Hasło
 password-must-change = Hasło zostało przyjęte, ale należy je zmienić.

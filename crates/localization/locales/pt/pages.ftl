@@ -100,8 +100,10 @@ sign-in-other = Escolher outra conta
 sign-in-empty = Introduza o seu nome de utilizador e a sua palavra-passe.
 sign-in-wrong = Nome de utilizador ou palavra-passe incorretos, ou a conta está bloqueada por algum tempo.
 sign-in-last = Resta-lhe uma tentativa. Se também estiver errada, terá de aguardar antes da seguinte.
-sign-in-wait-one = Houve demasiadas tentativas erradas. Aguarde um minuto e tente novamente.
-sign-in-wait = Houve demasiadas tentativas erradas. Aguarde { $minutes } minutos e tente novamente.
+sign-in-wait = { $minutes ->
+    [one] Houve demasiadas tentativas erradas. Aguarde um minuto e tente novamente.
+   *[other] Houve demasiadas tentativas erradas. Aguarde { $minutes } minutos e tente novamente.
+}
 sign-in-new-password = Definir uma nova palavra-passe
 password-title = A sua palavra-passe
 password-must-change = A sua palavra-passe foi aceite, mas tem de a alterar.

@@ -106,8 +106,11 @@ sign-in-other = Alegeți alt cont
 sign-in-empty = Introduceți numele de utilizator și parola.
 sign-in-wrong = Numele de utilizator sau parola nu sunt corecte ori contul este blocat pentru un timp.
 sign-in-last = Mai aveți o încercare. Dacă și aceasta este greșită, va trebui să așteptați înainte de următoarea.
-sign-in-wait-one = Au fost prea multe încercări greșite. Așteptați un minut, apoi încercați din nou.
-sign-in-wait = Au fost prea multe încercări greșite. Așteptați { $minutes } min, apoi încercați din nou.
+sign-in-wait = { $minutes ->
+    [one] Au fost prea multe încercări greșite. Așteptați un minut, apoi încercați din nou.
+    [few] Au fost prea multe încercări greșite. Așteptați { $minutes } minute, apoi încercați din nou.
+   *[other] Au fost prea multe încercări greșite. Așteptați { $minutes } de minute, apoi încercați din nou.
+}
 sign-in-new-password = Setați o parolă nouă
 password-title = Parola dumneavoastră
 password-must-change = Parola este acceptată, dar trebuie să o schimbați.

@@ -49,7 +49,6 @@ impl SignInError {
         match self {
             Self::MissingField => t.text("sign-in-empty"),
             Self::WrongCredentials { .. } => t.text("sign-in-wrong"),
-            Self::Wait { minutes: 0 | 1 } => t.text("sign-in-wait-one"),
             Self::Wait { minutes } => {
                 t.text_with_values("sign-in-wait", [("minutes", (*minutes).into())])
             }
