@@ -306,7 +306,7 @@ async fn while_the_store_is_unavailable_blocks_stay_in_force_and_none_is_set_par
         let refused = block(&hub, number, "belvedere").await;
         assert_eq!(refused.status, 503, "{}", refused.body);
         assert!(
-            refused.body.contains("Y500001") && refused.body.contains("nothing was changed"),
+            refused.body.contains("Y500001") && refused.body.contains("may have taken effect"),
             "{}",
             refused.body
         );

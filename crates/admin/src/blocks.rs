@@ -298,17 +298,20 @@ impl From<BlockError> for AdminError {
 
 impl From<EntryUpdateError> for AdminError {
     fn from(error: EntryUpdateError) -> Self {
-        let (code, fix) = match error {
-            EntryUpdateError::TooMany { .. } => {
-                (ErrorCode::TooManyEntries, "remove those that are no longer needed")
-            }
+        let (code, effect, fix) = match error {
+            EntryUpdateError::TooMany { .. } => (
+                ErrorCode::TooManyEntries,
+                "nothing was changed",
+                "remove those that are no longer needed",
+            ),
             EntryUpdateError::StoreUnavailable(_) => (
                 ErrorCode::StoreUnavailable,
+                "the change may have taken effect",
                 "when the store is available again, check by `passerelle idp list` or `passerelle notice list`, and repeat missing changes",
             ),
             EntryUpdateError::Interrupted => return ErrorCode::Internal.into(),
         };
-        Self::new(code, &format!("nothing was changed: {error}; fix: {fix}"))
+        Self::new(code, &format!("{effect}: {error}; fix: {fix}"))
     }
 }
 

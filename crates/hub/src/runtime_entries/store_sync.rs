@@ -134,10 +134,11 @@ impl<K: EntryKind> RuntimeEntries<K> {
         Ok(())
     }
 
-    /// Changes the shared entries. Nothing changes unless the store has it.
+    /// Changes the shared entries, at this hub once the store has confirmed the change.
     ///
     /// # Errors
-    /// [`EntryUpdateError`]; nothing has changed.
+    /// [`EntryUpdateError`]. After `StoreUnavailable` the store may have the change, which each hub
+    /// then reads.
     pub(super) async fn update_shared<T>(
         &self,
         store: &dyn Store,

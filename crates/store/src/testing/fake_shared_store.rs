@@ -15,18 +15,18 @@ pub struct FakeSharedStore {
     inner: MemoryStore,
     is_unavailable: AtomicBool,
     is_outrun: AtomicBool,
+    loses_reply: AtomicBool,
     calls: AtomicUsize,
 }
 
 impl FakeSharedStore {
     pub fn new() -> Arc<Self> {
-        let (away, is_outrun, asked) =
-            (AtomicBool::new(false), AtomicBool::new(false), AtomicUsize::new(0));
         Arc::new(Self {
             inner: MemoryStore::new(ample_capacities()),
-            is_unavailable: away,
-            is_outrun,
-            calls: asked,
+            is_unavailable: AtomicBool::new(false),
+            is_outrun: AtomicBool::new(false),
+            loses_reply: AtomicBool::new(false),
+            calls: AtomicUsize::new(0),
         })
     }
 
@@ -42,6 +42,11 @@ impl FakeSharedStore {
     /// Lets another writer be faster than the next `replace`.
     pub fn outrun_next_replace(&self) {
         self.is_outrun.store(true, Ordering::Relaxed);
+    }
+
+    /// Lets the next `replace` take effect without a reply.
+    pub fn lose_next_reply(&self) {
+        self.loses_reply.store(true, Ordering::Relaxed);
     }
 
     fn reach(&self) -> Result<&MemoryStore, StoreError> {
@@ -98,7 +103,11 @@ impl Store for FakeSharedStore {
         if self.is_outrun.swap(false, Ordering::Relaxed) {
             return Ok(ReplaceOutcome::Stale);
         }
-        inner.replace(key, expected, value, until, now).await
+        let outcome = inner.replace(key, expected, value, until, now).await;
+        if self.loses_reply.swap(false, Ordering::Relaxed) {
+            return Err(StoreError::Unavailable("timed out".into()));
+        }
+        outcome
     }
     async fn take(
         &self,

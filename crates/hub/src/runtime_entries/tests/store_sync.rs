@@ -104,6 +104,22 @@ async fn without_the_store_blocks_stay_in_force_and_changes_are_refused() {
     );
 }
 
+/// So the hub must not say that nothing was changed.
+#[tokio::test]
+async fn a_change_whose_confirmation_is_lost_takes_effect_at_all_hubs() {
+    let servers = FakeSharedStore::new();
+    let (one, other) =
+        (HubFixture::new(1).start(&servers).await, HubFixture::new(2).start(&servers).await);
+    one.add(block("first")).await.unwrap();
+    servers.lose_next_reply();
+    let unconfirmed = one.add(block("second")).await;
+    assert!(matches!(unconfirmed, Err(EntryUpdateError::StoreUnavailable(_))));
+    for hub in [&one, &other] {
+        hub.refresh().await;
+        assert_eq!(names(hub), ["first", "second"]);
+    }
+}
+
 #[tokio::test]
 async fn a_restart_of_all_hubs_forgets_neither_a_block_nor_that_one_was_lifted() {
     let servers = FakeSharedStore::new();
