@@ -1,7 +1,7 @@
 //! `passerelle notice`: publishes, removes and lists notices to the users of the running hub.
 
 use clap::{Subcommand, ValueEnum};
-use passerelle_admin::NoticeChange;
+use passerelle_admin::{NewNotice, NoticeChange};
 use passerelle_federation::localized_text::text_in_language;
 use passerelle_federation::notices::{NoticeSeverity, NoticeTable};
 use passerelle_hub::notices::NoticeRow;
@@ -20,6 +20,9 @@ pub(crate) enum NoticeCommand {
         /// Text for users, as en="…"; once for each language.
         #[arg(long, value_name = "LANGUAGE=TEXT", required = true)]
         text: Vec<String>,
+        /// Why, for operators: recorded in the log and in the audit log.
+        #[arg(long)]
+        reason: String,
         /// Look of the notice.
         #[arg(long, value_enum, default_value = "info")]
         severity: SeverityOption,
@@ -61,7 +64,7 @@ impl NoticeCommand {
     /// Returns an error if the hub rejects the request or does not answer.
     pub(crate) async fn run(self) -> CommandResult<()> {
         match self {
-            Self::Publish { text, severity, link, period, hub } => {
+            Self::Publish { text, reason, severity, link, period, hub } => {
                 let severity = match severity {
                     SeverityOption::Info => NoticeSeverity::Info,
                     SeverityOption::Warning => NoticeSeverity::Warning,
@@ -69,7 +72,8 @@ impl NoticeCommand {
                 let text = parse_texts("--text", &text)?;
                 let until = period.end();
                 let notice = NoticeTable { text, from: period.from, until, severity, link };
-                print_change("published", &hub.connect()?.publish_notice(&notice).await?);
+                let new = NewNotice { notice, reason };
+                print_change("published", &hub.connect()?.publish_notice(&new).await?);
             }
             Self::Remove { id, hub } => {
                 print_change("removed", &hub.connect()?.remove_notice(&id).await?);

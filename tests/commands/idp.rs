@@ -165,8 +165,9 @@ fn a_notice_is_published_listed_and_removed_while_the_hub_runs() {
     let folder = administered();
     let hub = Hub::start(&folder);
     let notice = |arguments: &[&str]| run("notice", arguments, hub.folder);
-    let texts = ["publish", "--text", "en=Sorry, delays", "--text", "fr=Retards", "--for", "2h"];
-    let (code, output) = notice(&texts);
+    let publish = ["publish", "--reason", "snow, case 4711", "--text"];
+    let texts = ["en=Sorry, delays", "--text", "fr=Retards", "--for", "2h"];
+    let (code, output) = notice(&[&publish[..], &texts].concat());
     assert!(code == 0 && output.ends_with("in en, fr: Sorry, delays\n"), "{code} {output}");
     let (_, listed) = notice(&["list"]);
     assert_eq!(output, format!("published: {listed}"));
@@ -174,7 +175,7 @@ fn a_notice_is_published_listed_and_removed_while_the_hub_runs() {
     let list: serde_json::Value = serde_json::from_str(&output).unwrap();
     let row = &list["notices"][0];
     assert_eq!((&row["severity"], &row["by"]), (&"info".into(), &"command".into()), "{row}");
-    let (code, output) = notice(&["publish", "--text", "gr=x"]);
+    let (code, output) = notice(&[&publish[..], &["gr=x"]].concat());
     assert!(code == 1 && output.contains("text.gr: is not a language of the pages"), "{output}");
     let id = row["id"].as_str().unwrap();
     assert_eq!(notice(&["remove", id]), (0, format!("removed: {listed}")));

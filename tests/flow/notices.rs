@@ -11,7 +11,9 @@ use super::hub::{Answer, TestHub};
 use super::service::Authorize;
 
 async fn publish(hub: &TestHub, notice: &Value) -> Answer {
-    let request = TestRequest::post().uri("/admin/notices").set_payload(notice.to_string());
+    let mut new = json!({ "reason": "snow, case 4711" });
+    new.as_object_mut().unwrap().extend(notice.as_object().unwrap().clone());
+    let request = TestRequest::post().uri("/admin/notices").set_payload(new.to_string());
     hub.send_as_admin(request).await
 }
 
@@ -94,6 +96,13 @@ async fn an_invalid_notice_is_not_published_and_each_reason_is_named() {
     let text = |text: &str| json!({ "en": text });
     for (what, notice, status, code, message) in [
         ("an unknown member", json!({ "text": text("x"), "html": "x" }), 400, "Y500092", "`html`"),
+        (
+            "no reason",
+            json!({ "text": text("x"), "reason": " " }),
+            400,
+            "Y500105",
+            "needs a reason of 5 to 200 printable characters",
+        ),
         ("no text", json!({ "text": {} }), 422, "Y500111", "text: has no text in any language"),
         (
             "too long",

@@ -274,7 +274,8 @@ async fn a_notice_published_at_one_hub_is_shown_by_all_of_them_and_outlives_them
     let server = Server::start(&[]);
     let settings = redis_settings(&server);
     let (hub, _) = TestHub::several(3, &settings).await;
-    let notice = json!({ "text": { "en": "Sorry, delays" } }).to_string();
+    let notice =
+        json!({ "text": { "en": "Sorry, delays" }, "reason": "snow, case 4711" }).to_string();
     let request = TestRequest::post().uri("/admin/notices").set_payload(notice);
     let published = send_as_admin_to(&hub, 0, request).await.json();
     assert_eq!(published["persisted"], true, "{published}");

@@ -51,7 +51,7 @@ use serde::{Deserialize, Serialize};
 use access::AccessDecision;
 pub use blocks::{BlockChange, BlockList};
 pub use logins::LoginSearch;
-pub use notices::{NoticeChange, NoticeList};
+pub use notices::{NewNotice, NoticeChange, NoticeList};
 pub use operations::{DrainState, HubOperations, NewKey, ReloadOutcome, RotationOutcome};
 pub use operators::AdminCredentials;
 use operators::{AdminRequester, Operator, required_role};

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::blocks::{parse_body, persistence_warning};
 use super::console_act::{ActConfirmation, ActOutcome, ActRequest, ConsoleAct};
-use super::operators::AdminRequester;
+use super::operators::{AdminRequester, validate_reason};
 use super::responses::{AdminError, json_response, ok_response};
 use super::{AdminApi, resource};
 use crate::console::{console_page, is_browser_request, pages};
@@ -21,6 +21,16 @@ use passerelle_protocol::catalogue::ErrorCode;
 #[derive(Debug, Serialize, Deserialize)]
 pub struct NoticeList {
     pub notices: Vec<NoticeRow>,
+}
+
+/// Request body of `POST /admin/notices`.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NewNotice {
+    #[serde(flatten)]
+    pub notice: NoticeTable,
+    /// Why, for operators.
+    pub reason: String,
 }
 
 /// Response body of publishing or removing a notice. The change is in force.
@@ -42,7 +52,7 @@ pub(super) const ACTS: &[ConsoleAct] = &[
         perform: |act| {
             Box::pin(async move {
                 let (table, reason) = (table_of_form(act), act.form.reason()?);
-                let change = act.admin.publish_notice(act.by, table, Some(reason)).await?;
+                let change = act.admin.publish_notice(act.by, table, reason).await?;
                 Ok(describe_change("The notice is published.", &change))
             })
         },
@@ -92,8 +102,7 @@ fn confirm_removal(act: &ActRequest<'_>) -> Result<ActConfirmation, AdminError> 
     let (id, reason) = (act.form.field("id").unwrap_or_default(), act.form.reason()?);
     let mut all = act.admin.console.notices.rows().into_iter();
     let notice = all.find(|row| row.id.as_deref() == Some(id)).ok_or(ErrorCode::NoticeUnknown)?;
-    let NoticeRow { text, from, until, severity, link, .. } = notice;
-    let mut facts = describe_notice(NoticeTable { text, from, until, severity, link });
+    let mut facts = describe_notice(notice.to_table());
     facts.push(("Reason for removing it".to_owned(), reason.to_owned()));
     Ok(ActConfirmation {
         question: "Remove this notice?".to_owned(),
@@ -153,8 +162,9 @@ async fn publish_notice(
     by: ReqData<AdminRequester>,
     payload: web::Payload,
 ) -> Result<HttpResponse, AdminError> {
-    let table = parse_body(payload).await?;
-    Ok(json_response(StatusCode::CREATED, &admin.publish_notice(&by, table, None).await?))
+    let NewNotice { notice, reason } = parse_body(payload).await?;
+    let reason = validate_reason(&reason).ok_or(ErrorCode::ReasonMissing)?;
+    Ok(json_response(StatusCode::CREATED, &admin.publish_notice(&by, notice, reason).await?))
 }
 
 async fn remove_notice(
@@ -166,16 +176,15 @@ async fn remove_notice(
 }
 
 impl AdminApi {
-    /// Publishes a notice, logs it and records it in the audit log; with `reason` if the operator
-    /// knows that the audit log records it.
+    /// Publishes a notice, logs it and records it in the audit log.
     async fn publish_notice(
         &self,
         by: &AdminRequester,
         table: NoticeTable,
-        reason: Option<&str>,
+        reason: &str,
     ) -> Result<NoticeChange, AdminError> {
         let published = self.console.notices.publish(table).await?;
-        Ok(self.record_notice_change(EventKind::NoticePublished, by, published, reason))
+        Ok(self.record_notice_change(EventKind::NoticePublished, by, published, Some(reason)))
     }
 
     /// Removes a published notice, logs it and records it in the audit log.
@@ -200,6 +209,7 @@ impl AdminApi {
             operator = by.operator.name,
             operation = kind.as_str(),
             notice = notice.id,
+            reason,
             text = ?notice.text,
             from = notice.from,
             until = notice.until,
@@ -207,7 +217,7 @@ impl AdminApi {
         );
         self.console.core.audit.record(|| {
             let event = Event::new(kind)
-                .notice(notice.id.as_deref().unwrap_or_default())
+                .notice(notice.id.as_deref().unwrap_or_default(), notice.to_table())
                 .operator(&by.operator.name);
             reason.into_iter().fold(event, Event::reason)
         });

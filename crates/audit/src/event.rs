@@ -1,8 +1,8 @@
 //! Defines the audit events and their fields, each with its own type.
 //!
-//! No field holds free text but an operator's name and reason, so names of users, e-mail addresses,
-//! tokens, secrets, codes and IP addresses can't enter a line by themselves. Logins and sessions appear as hashes. [`Event::detail`] is kept for the
-//! admin console and never written.
+//! No field holds free text but an operator's name, reason and notice, so names of users, e-mail
+//! addresses, tokens, secrets, codes and IP addresses can't enter a line by themselves. Logins and
+//! sessions appear as hashes. [`Event::detail`] is kept for the admin console and never written.
 
 mod extension;
 mod values;
@@ -18,6 +18,7 @@ pub(super) use self::values::{Pseudonym, RareFields};
 use self::values::{serialize_login, serialize_session};
 use super::report::CheckpointCheck;
 use passerelle_federation::assurance::Level;
+use passerelle_federation::notices::NoticeTable;
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::digest;
 use passerelle_protocol::env::Entropy;
@@ -157,9 +158,9 @@ events! {
         "A command blocked an identity provider, for all service providers or for `sp`; each of several has its own line.";
     BlockLifted "block_lifted" [idp sp block operator reason]
         "A command lifted a block.";
-    NoticePublished "notice_published" [notice operator reason]
+    NoticePublished "notice_published" [notice content operator reason]
         "An operator published a notice to all users.";
-    NoticeRemoved "notice_removed" [notice operator reason]
+    NoticeRemoved "notice_removed" [notice content operator reason]
         "An operator removed a published notice.";
     KeyAdded "key_added" [kid purpose]
         "A new key was found.";
@@ -350,10 +351,10 @@ impl Event {
         self.set_rare(|rare| rare.block = Some(id.to_owned()))
     }
 
-    /// Sets the id of a notice.
+    /// Sets the id of a notice, and what users see of it.
     #[must_use]
-    pub fn notice(self, id: &str) -> Self {
-        self.set_rare(|rare| rare.notice = Some(id.to_owned()))
+    pub fn notice(self, id: &str, content: NoticeTable) -> Self {
+        self.set_rare(|rare| (rare.notice, rare.content) = (Some(id.to_owned()), Some(content)))
     }
 
     /// Sets a key, by its RFC 7638 thumbprint.

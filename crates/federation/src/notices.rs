@@ -33,6 +33,7 @@ pub struct NoticesFile {
 }
 
 /// A notice to all users.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NoticeTable {

@@ -167,4 +167,10 @@ impl NoticeRow {
             in_force: notice.is_in_force(now),
         }
     }
+
+    /// Returns the fields as an operator writes them.
+    pub fn to_table(&self) -> NoticeTable {
+        let Self { text, from, until, severity, link, .. } = self.clone();
+        NoticeTable { text, from, until, severity, link }
+    }
 }

@@ -14,15 +14,14 @@ use url::Url;
 use passerelle_admin::console::{HubStatus, LoginView, PersonLogins};
 use passerelle_admin::{
     AdminErrorBody, BlockChange, ConnectorList, DrainState, EndedSessions, KeysInUse, LoginSearch,
-    NoticeChange, NoticeList, OperatorProbeOutcome, RefreshGrantList, RefreshGrantRevocation,
-    ReloadOutcome, RevokedGrants,
+    NewNotice, NoticeChange, NoticeList, OperatorProbeOutcome, RefreshGrantList,
+    RefreshGrantRevocation, ReloadOutcome, RevokedGrants,
 };
 use passerelle_config::command_settings::AdminAccess;
 use passerelle_egress::safe_http_client::{
     AllowedSchemes, CallLimits, EgressError, SafeHttpClient,
 };
 use passerelle_extension::AdminRequest;
-use passerelle_federation::notices::NoticeTable;
 use passerelle_hub::registry::NewBlock;
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::ids::Secret;
@@ -189,7 +188,7 @@ impl AdminClient {
     ///
     /// # Errors
     /// See [`AdminClientError`].
-    pub async fn publish_notice(&self, notice: &NoticeTable) -> AdminResult<NoticeChange> {
+    pub async fn publish_notice(&self, notice: &NewNotice) -> AdminResult<NoticeChange> {
         self.send(Method::POST, "admin/notices", Some(notice)).await
     }
 

@@ -3,7 +3,8 @@
 use actix_web::test::TestRequest;
 
 use super::operators::{
-    ALICE, PEER, VERA, confirmed, form_token, recorded, send_as, sign_in_cookie, staffed, submit,
+    ALICE, NOTICE, PEER, VERA, confirmed, form_token, recorded, send_as, sign_in_cookie, staffed,
+    submit,
 };
 use super::*;
 
@@ -58,6 +59,10 @@ async fn an_operator_publishes_and_removes_a_notice_after_a_confirmation_with_a_
         let line = &recorded(&hub, event)[0];
         let found = ["notice", "operator", "reason"].map(|field| line[field].as_str().unwrap());
         assert_eq!(found, [id, "alice", reason]);
+        assert_eq!(
+            (&line["content"]["text"], &line["content"]["until"]),
+            (&texts, &notice["until"])
+        );
     }
 }
 
@@ -79,8 +84,7 @@ async fn a_form_with_a_forged_language_or_a_text_too_long_is_refused_before_the_
 async fn neither_another_hub_nor_a_viewer_publishes_a_notice() {
     let hub = staffed().await;
     for (token, status) in [(PEER, 401), (VERA, 403)] {
-        let notice = r#"{"text":{"en":"Sorry, delays"}}"#;
-        let request = TestRequest::post().uri("/admin/notices").set_payload(notice);
+        let request = TestRequest::post().uri("/admin/notices").set_payload(NOTICE);
         assert_eq!(send_as(&hub, token, request).await.status, status);
     }
     assert_eq!(count_notices(&hub).await, 0);

@@ -133,7 +133,7 @@ pub(crate) fn confirmed<'a>(
 }
 
 const BLOCK: &str = r#"{"connector":"amandier","reason":"keys leaked, case 4711"}"#;
-const NOTICE: &str = r#"{"text":{"en":"Sorry, delays"}}"#;
+pub(super) const NOTICE: &str = r#"{"text":{"en":"Sorry, delays"},"reason":"snow, case 4711"}"#;
 
 #[actix_web::test]
 async fn a_viewer_who_tries_to_change_the_hub_is_refused_and_named() {

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use crate::report::CheckpointCheck;
+use passerelle_federation::notices::NoticeTable;
 use passerelle_protocol::digest;
 use passerelle_protocol::ids::InteractionHash;
 
@@ -52,6 +53,8 @@ pub(crate) struct RareFields {
     pub block: Option<String>,
     /// A notice's id, as `passerelle notice list` shows it.
     pub notice: Option<String>,
+    /// What users see of it: `text` by language, `from`, `until`, `severity`, `link`.
+    pub content: Option<NoticeTable>,
     /// A key, by its RFC 7638 thumbprint.
     pub kid: Option<String>,
     pub purpose: Option<AuditKeyPurpose>,
