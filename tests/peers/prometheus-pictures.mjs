@@ -27,8 +27,8 @@ const escape = (text) => String(text).replaceAll('&', '&amp;').replaceAll('<', '
 
 const legend = (target, metric) => target.legendFormat.replaceAll(/\{\{\s*(\w+)\s*\}\}/g, (_, label) => metric[label] ?? '');
 
-/** Left edges of the time axis, of lines and of bars. */
-const [LINES_LEFT, BARS_LEFT] = [72, 104];
+/** Left edge of the time axis of lines. */
+const LINES_LEFT = 72;
 
 /** Lines and texts of the time axis, and a mark at the start of each event. */
 function timeAxis(left, width, height, { start, end, events }) {
@@ -44,13 +44,15 @@ function timeAxis(left, width, height, { start, end, events }) {
 
 /** One bar for each series, in the colours of its values. */
 function timeline(panel, series, width, height, range) {
-  const { x, marks } = timeAxis(BARS_LEFT, width, height, range);
+  // A character is about 6 pixels wide.
+  const left = 16 + 6 * Math.max(...series.map(({ name }) => name.length));
+  const { x, marks } = timeAxis(left, width, height, range);
   const options = panel.fieldConfig.defaults.mappings[0].options;
   const tall = Math.min(24, (height - 14 - TIME_AXIS_HEIGHT) / series.length);
   const bars = series.map(({ name, values }, row) => {
     const y = 6 + row * tall;
     const pieces = values.map(([at, value], index) => `<rect x="${x(at)}" y="${y + 2}" width="${Math.max(1, x(values[index + 1]?.[0] ?? at) - x(at) + 0.5)}" height="${tall - 4}" fill="${NAMED[options[value].color]}"/>`);
-    return `${pieces.join('')}<text x="${BARS_LEFT - 4}" y="${y + tall / 2 + 4}" text-anchor="end">${escape(name)}</text>`;
+    return `${pieces.join('')}<text x="${left - 4}" y="${y + tall / 2 + 4}" text-anchor="end">${escape(name)}</text>`;
   });
   const names = Object.values(options).map(({ text, color }) => `<span><i style="background:${NAMED[color]}"></i>${escape(text)}</span>`);
   return `<svg width="${width}" height="${height}">${bars.join('')}${marks}</svg><div class="legend">${names.join('')}</div>`;
