@@ -8,6 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use passerelle_config::kinds::Kinds;
+use passerelle_hub::mail_codes::MAX_WRONG_CODES_PER_DAY;
 use passerelle_protocol::ids::Secret;
 use passerelle_server::KINDS;
 use passerelle_testkit::fake_mail::{FAKE_MAIL, FakeMailCodes};
@@ -243,6 +244,28 @@ async fn attack_code_guessing_over_many_logins_of_a_person() {
         assert_eq!(page.code(), "Y420403");
     };
     assert_eq!((limited.as_str(), guesses), ("Y420404", 50));
+}
+
+#[actix_web::test]
+async fn attack_code_guessing_over_parallel_logins_of_a_person() {
+    let hub = hub("parallel").await;
+    let browsers: Vec<_> = (0..12).map(|_| hub.browser()).collect();
+    let mut pages = Vec::new();
+    for browser in &browsers {
+        pages.push((at_mail_page(browser).await, last_code("parallel")));
+    }
+    let (last, right) = pages.pop().unwrap();
+    let mut guesses = 0;
+    for (mut page, code) in pages {
+        while page.answer.status == 200 {
+            page = enter(&page, &wrong(&code)).await;
+            guesses += u32::from(page.answer.status != 429);
+        }
+    }
+    assert_eq!(guesses, MAX_WRONG_CODES_PER_DAY);
+    enter(&last, &right).await.assert_error(429, "Y420404");
+    let events = hub.audit_event_names();
+    assert!(!events.iter().any(|name| name == "mail_confirmed"), "{events:?}");
 }
 
 #[actix_web::test]

@@ -75,6 +75,17 @@ pub trait MailCodes: Send + Sync {
         address: &Secret<String>,
     ) -> Result<(), MailCodeError>;
 
+    /// Stores the address that the right code has confirmed, as [`Self::store_address`] does.
+    ///
+    /// # Errors
+    /// `Limited` if the person has entered too many wrong codes, so that guesses in parallel logins
+    /// gain nothing; `Unavailable`.
+    async fn confirm_address(
+        &self,
+        user: &MailUser,
+        address: &Secret<String>,
+    ) -> Result<(), MailCodeError>;
+
     /// Queues the code. Returns before it is delivered.
     ///
     /// # Errors
@@ -83,14 +94,13 @@ pub trait MailCodes: Send + Sync {
     async fn send_code(&self, code: MailCode) -> Result<(), MailCodeError>;
 
     /// Counts a wrong code of this person, for all hubs, for a day. After
-    /// [`MAX_WRONG_CODES_PER_DAY`] of them [`Self::send_code`] refuses more codes until they are a day
-    /// old.
+    /// [`MAX_WRONG_CODES_PER_DAY`] of them no code is sent and none is right until they are a day old.
     ///
     /// # Errors
-    /// `Unavailable`.
+    /// `Limited` for each one after those; `Unavailable`.
     async fn record_wrong_code(&self, user: &MailUser) -> Result<(), MailCodeError>;
 }
 
-/// Maximum number of wrong codes of one person in 24 hours, after which no code is sent. A million
+/// Maximum number of wrong codes of one person in 24 hours, after which no code is sent or right. A million
 /// codes exist, so that a day of guesses succeeds with a probability of 0.00005.
 pub const MAX_WRONG_CODES_PER_DAY: u32 = 50;

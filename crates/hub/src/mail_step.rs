@@ -95,7 +95,7 @@ async fn known_address(
     Ok(Some(stored.unwrap_or(address)))
 }
 
-/// Sends a code, counts a wrong one, or stores the confirmed address.
+/// Sends a code, counts a wrong one, or confirms the address.
 ///
 /// # Errors
 /// `MailLimited`, `MailAddressUnusable` or `MailUnavailable`.
@@ -115,7 +115,7 @@ pub(super) async fn perform_mail_effect(
             mail_codes.send_code(code).await
         }
         MailAction::RecordWrongCode => mail_codes.record_wrong_code(&user).await,
-        MailAction::StoreAddress(address) => mail_codes.store_address(&user, &address).await,
+        MailAction::ConfirmAddress(address) => mail_codes.confirm_address(&user, &address).await,
     };
     performed.map_err(|error| {
         let code = error_code(error);

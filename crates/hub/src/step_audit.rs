@@ -107,15 +107,13 @@ impl<'m> StepAudit<'m> {
             }
             Effect::Mail(mail) => {
                 self.record_session_reuse(login);
-                let name = match mail.action {
-                    MailAction::Send { .. } => EventKind::MailCodeCreated,
-                    MailAction::RecordWrongCode => EventKind::MailCodeRefused,
-                    MailAction::StoreAddress(_) => EventKind::MailConfirmed,
-                };
-                let LoginState::ConfirmingMail(state) = &login.state else { return };
-                let subject = &state.user().subject;
-                self.audit()
-                    .record(|| login_event(name, login).idp(&mail.connector).subject(subject));
+                match mail.action {
+                    MailAction::Send { .. } => self.record_mail(EventKind::MailCodeCreated, login),
+                    MailAction::RecordWrongCode => {
+                        self.record_mail(EventKind::MailCodeRefused, login);
+                    }
+                    MailAction::ConfirmAddress(_) => {}
+                }
             }
             // A repeated grant: its events were recorded the first time.
             Effect::IssueCode(_) if self.state_before == COMPLETED => {}
@@ -138,7 +136,12 @@ impl<'m> StepAudit<'m> {
     }
 
     /// Notes the outcome of an effect. `error_detail`: why the call failed, if it did.
-    pub(crate) fn after_effect(&mut self, report: &EffectOutcome, error_detail: Option<String>) {
+    pub(crate) fn after_effect(
+        &mut self,
+        login: &Login,
+        report: &EffectOutcome,
+        error_detail: Option<String>,
+    ) {
         self.error_detail = error_detail.or_else(|| self.error_detail.take());
         match report {
             EffectOutcome::RedirectPrepared(redirect) => {
@@ -147,9 +150,14 @@ impl<'m> StepAudit<'m> {
             EffectOutcome::Authenticated(Ok(authentication)) => {
                 self.achieved = Some(authentication.level);
             }
+            EffectOutcome::Mail(Ok(())) => {
+                if matches!(&login.state, LoginState::ConfirmingMail(mail) if mail.is_confirmed()) {
+                    self.record_mail(EventKind::MailConfirmed, login);
+                }
+            }
             EffectOutcome::Authenticated(Err(_))
             | EffectOutcome::Identified(_)
-            | EffectOutcome::Mail(_)
+            | EffectOutcome::Mail(Err(_))
             | EffectOutcome::CodeIssued(_)
             | EffectOutcome::CodeChecked(_) => {}
         }
@@ -295,6 +303,14 @@ impl<'m> StepAudit<'m> {
                     .level(level)
             });
         }
+    }
+
+    fn record_mail(&self, kind: EventKind, login: &Login) {
+        let LoginState::ConfirmingMail(state) = &login.state else { return };
+        let user = state.user();
+        self.audit().record(|| {
+            login_event(kind, login).idp(&user.authentication.connector).subject(&user.subject)
+        });
     }
 
     fn audit(&self) -> &'m Audit {

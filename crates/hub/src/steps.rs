@@ -180,7 +180,7 @@ async fn advance_login(
                 // Boxed, because its size would count for steps without an effect, too.
                 let performed = Box::pin(perform_effect(services, &login, *effect, &mut detail));
                 let outcome = performed.await;
-                running.after_effect(&outcome, detail);
+                running.after_effect(&login, &outcome, detail);
                 step = login::on_effect_outcome(login, outcome, &inputs());
             }
         }
@@ -306,9 +306,14 @@ impl RunningStep<'_> {
     }
 
     /// Records the outcome of an effect.
-    fn after_effect(&mut self, outcome: &EffectOutcome, error_detail: Option<String>) {
+    fn after_effect(
+        &mut self,
+        login: &Login,
+        outcome: &EffectOutcome,
+        error_detail: Option<String>,
+    ) {
         self.timer.end_effect();
-        self.audit.after_effect(outcome, error_detail);
+        self.audit.after_effect(login, outcome, error_detail);
     }
 
     /// Records the answer. Returns the login to cache.

@@ -320,6 +320,22 @@ impl MailCodes for Mailer {
         .await
     }
 
+    async fn confirm_address(
+        &self,
+        user: &MailUser,
+        address: &Secret<String>,
+    ) -> Result<(), MailCodeError> {
+        let lifetime = self.config.address_lifetime();
+        let is_within = self.update_person(user, |person, now| {
+            let is_within = person.may_enter_codes(now);
+            if is_within {
+                person.store_address(address.reveal(), now + lifetime, now);
+            }
+            is_within
+        });
+        limited_unless(is_within.await?)
+    }
+
     async fn send_code(&self, code: MailCode) -> Result<(), MailCodeError> {
         let now = self.env().now();
         self.check_address(&code.address)?;
@@ -375,8 +391,12 @@ impl MailCodes for Mailer {
     }
 
     async fn record_wrong_code(&self, user: &MailUser) -> Result<(), MailCodeError> {
-        self.update_person(user, MailPerson::record_wrong_code).await
+        limited_unless(self.update_person(user, MailPerson::record_wrong_code).await?)
     }
+}
+
+fn limited_unless(is_within: bool) -> Result<(), MailCodeError> {
+    if is_within { Ok(()) } else { Err(MailCodeError::Limited) }
 }
 
 fn unavailable(error: &StoreError) -> MailCodeError {

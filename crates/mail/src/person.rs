@@ -64,20 +64,26 @@ impl MailPerson {
     /// wrong codes.
     pub(crate) fn take_mail(&mut self, mails_per_hour: usize, now: Timestamp) -> bool {
         remove_older(&mut self.mails, HOUR, now);
-        remove_older(&mut self.wrong_codes, DAY, now);
-        let is_within = self.mails.len() < mails_per_hour && self.wrong_codes.len() < max_wrong();
+        let is_within = self.may_enter_codes(now) && self.mails.len() < mails_per_hour;
         if is_within {
             self.mails.push(now);
         }
         is_within
     }
 
-    /// Counts a wrong code.
-    pub(crate) fn record_wrong_code(&mut self, now: Timestamp) {
-        remove_older(&mut self.wrong_codes, DAY, now);
-        if self.wrong_codes.len() < max_wrong() {
+    /// Counts a wrong code. Returns false if the person has entered too many before.
+    pub(crate) fn record_wrong_code(&mut self, now: Timestamp) -> bool {
+        let is_within = self.may_enter_codes(now);
+        if is_within {
             self.wrong_codes.push(now);
         }
+        is_within
+    }
+
+    /// Returns false if the person has entered too many wrong codes in a day.
+    pub(crate) fn may_enter_codes(&mut self, now: Timestamp) -> bool {
+        remove_older(&mut self.wrong_codes, DAY, now);
+        self.wrong_codes.len() < max_wrong()
     }
 }
 

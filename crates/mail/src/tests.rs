@@ -307,7 +307,7 @@ async fn mail_bombs() {
 }
 
 #[tokio::test]
-async fn too_many_wrong_codes_of_a_person_stop_codes_for_a_day() {
+async fn too_many_wrong_codes_of_a_person_stop_codes_and_guesses_for_a_day() {
     let (world, server) = (World::new(), FaultyServer::start("250 ok").await);
     let hub = world.hub(&server);
     let code = || world.code("p", "nadia@example.org", "111111", "A");
@@ -315,9 +315,16 @@ async fn too_many_wrong_codes_of_a_person_stop_codes_for_a_day() {
         hub.record_wrong_code(&code().user).await.unwrap();
     }
     assert_eq!(hub.send_code(code()).await, Ok(()));
+    let address = Secret::new("nadia@example.org".to_owned());
+    assert_eq!(hub.confirm_address(&code().user, &address).await, Ok(()));
     hub.record_wrong_code(&code().user).await.unwrap();
-    assert_eq!(world.hub(&server).send_code(code()).await, Err(MailCodeError::Limited));
+    let other = world.hub(&server);
+    assert_eq!(other.send_code(code()).await, Err(MailCodeError::Limited));
+    // Logins with a code that was sent before give no more guesses.
+    assert_eq!(other.record_wrong_code(&code().user).await, Err(MailCodeError::Limited));
+    assert_eq!(other.confirm_address(&code().user, &address).await, Err(MailCodeError::Limited));
     world.clock.advance(24 * 60 * MINUTE);
+    assert_eq!(hub.confirm_address(&code().user, &address).await, Ok(()));
     assert_eq!(hub.send_code(code()).await, Ok(()));
 }
 

@@ -53,6 +53,13 @@ struct Mailboxes {
     is_down: bool,
 }
 
+impl Mailboxes {
+    fn check_wrong_codes(&self, user: &MailUser) -> Result<(), MailCodeError> {
+        let wrong = self.wrong_codes.get(&key(user)).copied().unwrap_or_default();
+        if wrong < MAX_WRONG_CODES_PER_DAY { Ok(()) } else { Err(MailCodeError::Limited) }
+    }
+}
+
 /// Two hubs of one process have no other object in common.
 static BY_NAME: LazyLock<Mutex<BTreeMap<String, Arc<FakeMailCodes>>>> =
     LazyLock::new(Mutex::default);
@@ -138,12 +145,21 @@ impl MailCodes for FakeMailCodes {
         })
     }
 
+    async fn confirm_address(
+        &self,
+        user: &MailUser,
+        address: &Secret<String>,
+    ) -> Result<(), MailCodeError> {
+        self.act("confirm_address", |mailboxes| {
+            mailboxes.check_wrong_codes(user)?;
+            mailboxes.addresses.entry(key(user)).or_insert_with(|| address.clone());
+            Ok(())
+        })?
+    }
+
     async fn send_code(&self, code: MailCode) -> Result<(), MailCodeError> {
         self.act("send_code", |mailboxes| {
-            let wrong = mailboxes.wrong_codes.get(&key(&code.user)).copied().unwrap_or_default();
-            if wrong >= MAX_WRONG_CODES_PER_DAY {
-                return Err(MailCodeError::Limited);
-            }
+            mailboxes.check_wrong_codes(&code.user)?;
             mailboxes.sent.push(code);
             Ok(())
         })?
@@ -151,8 +167,10 @@ impl MailCodes for FakeMailCodes {
 
     async fn record_wrong_code(&self, user: &MailUser) -> Result<(), MailCodeError> {
         self.act("record_wrong_code", |mailboxes| {
-            *mailboxes.wrong_codes.entry(key(user)).or_default() += 1
-        })
+            mailboxes.check_wrong_codes(user)?;
+            *mailboxes.wrong_codes.entry(key(user)).or_default() += 1;
+            Ok(())
+        })?
     }
 }
 

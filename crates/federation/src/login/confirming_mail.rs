@@ -110,6 +110,11 @@ impl ConfirmingMail {
         &self.user
     }
 
+    /// Returns true if the right code was entered.
+    pub const fn is_confirmed(&self) -> bool {
+        self.is_confirmed
+    }
+
     /// Applies a request of the browser.
     pub(super) fn on_request(
         self: Box<Self>,
@@ -118,13 +123,13 @@ impl ConfirmingMail {
         inputs: &StepInputs<'_>,
     ) -> Step {
         match request {
-            // The process that accepted the code has died before the next step.
+            // The process that accepted the code may have died before it confirmed the address.
             LoginRequest::OpenPage { .. }
             | LoginRequest::OpenMailPage(_)
             | LoginRequest::Mail(MailSubmission::Code(_))
                 if self.is_confirmed =>
             {
-                Consenting::enter(context, self.user, inputs)
+                self.confirm_address(context)
             }
             LoginRequest::OpenMailPage(language) => self.on_open_page(context, language, inputs),
             LoginRequest::Mail(MailSubmission::Code(code)) => self.on_code(context, &code, inputs),
@@ -156,12 +161,9 @@ impl ConfirmingMail {
         result: Result<(), ErrorCode>,
         inputs: &StepInputs<'_>,
     ) -> Step {
-        // An address that could not be stored is confirmed again next time.
-        if self.is_confirmed {
-            return Consenting::enter(context, self.user, inputs);
-        }
         match result {
             Err(code) => self.fail(context, code),
+            Ok(()) if self.is_confirmed => Consenting::enter(context, self.user, inputs),
             Ok(()) if self.wrong_codes >= MAX_WRONG_MAIL_CODES => {
                 self.fail(context, ErrorCode::MailCodeWrong)
             }
@@ -211,8 +213,13 @@ impl ConfirmingMail {
         }
         (self.is_confirmed, self.sent) = (true, None);
         self.user.evidence.add_mail();
-        let address = self.address.clone();
-        self.save_and_perform(context, MailAction::StoreAddress(address))
+        self.confirm_address(context)
+    }
+
+    /// Lets the right code count, unless the person has entered too many wrong ones in all logins.
+    fn confirm_address(self: Box<Self>, context: Box<LoginContext>) -> Step {
+        let confirm = MailAction::ConfirmAddress(self.address.clone());
+        self.save_and_perform(context, confirm)
     }
 
     /// Lets the page send another code. The wrong codes of the login stay counted.

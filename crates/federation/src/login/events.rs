@@ -134,8 +134,8 @@ pub enum MailAction {
     },
     /// Counts a wrong code of this person.
     RecordWrongCode,
-    /// Stores the address that the right code confirmed.
-    StoreAddress(Secret<String>),
+    /// Stores the address of the right code, unless the person has entered too many wrong ones.
+    ConfirmAddress(Secret<String>),
 }
 
 /// Outcome of an [`Effect`].
