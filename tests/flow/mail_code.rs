@@ -11,6 +11,7 @@ use passerelle_config::kinds::Kinds;
 use passerelle_hub::mail_codes::MAX_WRONG_CODES_PER_DAY;
 use passerelle_protocol::ids::Secret;
 use passerelle_server::KINDS;
+use passerelle_server::explain::explain_levels;
 use passerelle_testkit::fake_mail::{FAKE_MAIL, FakeMailCodes};
 use serde_json::{Value, json};
 
@@ -142,6 +143,21 @@ async fn a_level_name_asks_for_the_code_and_is_the_answer() {
         assert_eq!(id_token(&hub, "clinic", &received).await["acr"], acr, "{person}");
     }
     assert_eq!(FakeMailCodes::named("level-name").sent().len(), 1);
+}
+
+#[actix_web::test]
+async fn the_explanation_of_levels_shows_what_asks_for_the_code() {
+    let hub = hub("explained").await;
+    for (service, acr, line) in [
+        ("bakery", "eidas1", Some("a code by mail unless two categories or mail are proven")),
+        ("clinic", "eidas1-mail", Some("or after a code by mail: acr eidas1-mail is answered")),
+        ("library", "eidas1", None),
+    ] {
+        let explained = explain_levels(&hub.loaded, service, "amandier", acr, None).unwrap();
+        let text = explained.to_string();
+        assert_eq!(text.contains("code by mail"), line.is_some(), "{service}: {text}");
+        assert!(line.is_none_or(|line| text.contains(line)), "{service}: {text}");
+    }
 }
 
 #[actix_web::test]

@@ -375,6 +375,13 @@ impl Federation {
     pub fn active_service_provider(&self, client_id: &ClientId) -> Option<&Arc<ServiceProvider>> {
         self.service_provider(client_id).filter(|service| service.registration.active)
     }
+
+    /// Returns true if the service provider or the connector asks for a code by mail after a password
+    /// only.
+    pub fn requires_mail_code(&self, client_id: &ClientId, connector: &ConnectorId) -> bool {
+        self.active_service_provider(client_id).is_some_and(|service| service.mail_code)
+            || self.connector(connector).is_some_and(|connector| connector.mail_code)
+    }
 }
 
 impl ClientDirectory for Federation {

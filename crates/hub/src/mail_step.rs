@@ -24,9 +24,7 @@ pub(super) fn is_required(
     connector: &ConnectorId,
 ) -> bool {
     let federation = services.core.federation.load();
-    let client_id = &login.context.request.client_id;
-    federation.active_service_provider(client_id).is_some_and(|service| service.mail_code)
-        || federation.connector(connector).is_some_and(|connector| connector.mail_code)
+    federation.requires_mail_code(&login.context.request.client_id, connector)
 }
 
 /// Returns the code that the user must still enter; `None` if no rule asks for one, or the user has

@@ -57,6 +57,8 @@ pub struct LevelFlow {
     pub sessions: Vec<(Level, Option<Level>)>,
     /// Requests with `prompt=login` or `max_age` can use this connector too.
     pub reauthenticates: bool,
+    /// The service provider or the connector has `mail_code = true`.
+    pub mail_code: bool,
 }
 
 /// Level in the request to the identity provider.
@@ -142,6 +144,9 @@ pub fn explain_levels(
         // Its page offers nothing else.
         flow.answers.retain(|(returned, _)| matches!(returned, ReturnedAcr::Listed(_)));
     }
+    if let LevelDecision::Allowed(flow) = &mut decision {
+        flow.mail_code = federation.requires_mail_code(&client_id, &id);
+    }
     Ok(Explanation {
         platform,
         service_provider: client_id,
@@ -217,6 +222,7 @@ fn evaluate_levels(
         answers: listed.chain(unlisted).collect(),
         sessions: Level::ALL.into_iter().filter(is_in_range).map(reuse).collect(),
         reauthenticates: permitted.reauthenticates,
+        mail_code: false,
     })
 }
 
@@ -267,6 +273,9 @@ const fn consequence(reason: UnavailableReason) -> &'static str {
     }
 }
 
+/// Line about [`LevelFlow::mail_code`].
+const MAIL_CODE: &str = "- the user enters a code by mail unless two categories or mail are proven: it adds mail to amr, and the level stays\n";
+
 impl LevelFlow {
     fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (requested, required) = (self.requested.as_str(), self.required.as_str());
@@ -302,6 +311,9 @@ impl LevelFlow {
                     writeln!(f, "- {returned} is rejected ({code}): {}", describe_error(*error))?;
                 }
             }
+        }
+        if self.mail_code {
+            f.write_str(MAIL_CODE)?;
         }
         if !self.reauthenticates {
             writeln!(
