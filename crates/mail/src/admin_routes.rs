@@ -18,7 +18,7 @@ use passerelle_protocol::json::parse_object;
 
 passerelle_protocol::error_codes! {
     MAIL_RESET_MALFORMED = "Y500130" 400 "invalid_request" Info Client Operator "error-bad-request" "The body is not a JSON object with support_id and reason.";
-    MAIL_LOGIN_UNKNOWN = "Y500131" 404 "invalid_request" Info Client Operator "error-not-found" "No mail with a code was queued in a login of this support_id in the last 24 hours; let the person begin another login.";
+    MAIL_LOGIN_UNKNOWN = "Y500131" 404 "invalid_request" Info Client Operator "error-not-found" "No login of this support_id asked for a code by mail in the last 24 hours; let the person begin another login.";
     MAIL_RESET_UNRECORDED = "Y500132" 409 "invalid_request" Warn Client Operator "error-bad-request" "An address is only removed if the audit log records why: set audit.sink to file, and see in /readyz whether it can be written.";
 }
 

@@ -339,11 +339,6 @@ impl MailCodes for Mailer {
     async fn send_code(&self, code: MailCode) -> Result<(), MailCodeError> {
         let now = self.env().now();
         self.check_address(&code.address)?;
-        let limit = to_usize(self.config.mails_per_person);
-        if !self.update_person(&code.user, |person, now| person.take_mail(limit, now)).await? {
-            self.count("limited");
-            return Err(MailCodeError::Limited);
-        }
         let login = LoginOfPerson {
             person: person_key(&code.user).name.to_string(),
             connector: code.user.connector.to_string(),
@@ -356,6 +351,11 @@ impl MailCodes for Mailer {
         // Without the record, an operator can't reset the address by this login.
         if let Err(error) = named.await {
             tracing::warn!(%error, "the person of a login with a code could not be stored");
+        }
+        let limit = to_usize(self.config.mails_per_person);
+        if !self.update_person(&code.user, |person, now| person.take_mail(limit, now)).await? {
+            self.count("limited");
+            return Err(MailCodeError::Limited);
         }
         let mail = QueuedMail {
             id: self.env().entropy().token(),
