@@ -165,7 +165,9 @@ fn select(
             if !meets_constraints(wanted, available, age) {
                 return Err(Unfulfilled);
             }
-            if !wanted.keys().any(|name| is_part(name)) {
+            // A text has no parts: a member that is not understood is ignored (Core §5.5.1).
+            let has_parts = available.is_object() || available.is_array();
+            if !has_parts || !wanted.keys().any(|name| is_part(name)) {
                 return Ok(Some(available.clone()));
             }
             let selected = select_members(wanted, available, age)?;

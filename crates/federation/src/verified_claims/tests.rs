@@ -158,6 +158,9 @@ fn a_claim_that_is_unknown_or_has_another_value_is_left_out() {
             json!({ "family_name": "DUBOIS" }),
         ),
         (json!({ "gender": { "essential": false } }), json!({ "gender": "female" })),
+        // Core §5.5.1: members that are not understood are ignored, those that are understood not.
+        (json!({ "gender": { "reason": "statistics" } }), json!({ "gender": "female" })),
+        (json!({ "gender": { "reason": "statistics", "value": "male" } }), Value::Null),
         (json!({ "gender": { "values": ["male"] } }), Value::Null),
         (json!({ "birthdate": null }), Value::Null),
         (json!({}), Value::Null),
