@@ -127,6 +127,27 @@ async fn the_status_shows_blocks_in_force_and_planned_and_notices_as_page_json_a
 }
 
 #[actix_web::test]
+async fn every_hub_names_a_block_in_its_feed_by_the_same_id_whenever_it_was_asked_first() {
+    let ids = async |after: u64| {
+        let hub = TestHub::edited(|folder| {
+            for (file, text) in [
+                ("passerelle.toml", STATUS),
+                ("connectors/amandier.toml", "\n[[block]]\nreason = \"x\"\n"),
+            ] {
+                let file = folder.join(file);
+                fs::write(&file, fs::read_to_string(&file).unwrap() + text).unwrap();
+            }
+        })
+        .await;
+        hub.advance(Duration::from_secs(after));
+        let feed = get(&hub, "/status.atom").await.body;
+        feed.split("<id>").skip(2).map(|id| id[..id.find('<').unwrap()].to_owned()).collect()
+    };
+    let (one, other): (Vec<String>, Vec<String>) = (ids(0).await, ids(60).await);
+    assert_eq!((one.len(), &one), (1, &other));
+}
+
+#[actix_web::test]
 async fn the_status_page_is_no_oracle_about_people_or_services() {
     let hub = TestHub::edited(|folder| {
         let settings = folder.join("passerelle.toml");
@@ -154,6 +175,8 @@ async fn the_status_page_is_no_oracle_about_people_or_services() {
         (answer.status, lines.len())
     };
     for path in ["/status", "/status.json", "/status.atom"] {
+        let repeated = get(&hub, &format!("{path}?client_id=library&client_id=library")).await;
+        assert_eq!(repeated.status, 404, "{path}");
         let closed = get(&hub, &format!("{path}?client_id=bakery")).await;
         let unknown = get(&hub, &format!("{path}?client_id=unknown")).await;
         assert_eq!(closed.status, 404, "{path}");

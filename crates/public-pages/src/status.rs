@@ -39,17 +39,18 @@ impl Status {
     /// Reads the status for the service provider that the request names by `client_id`, or for all.
     ///
     /// # Errors
-    /// `NotFound` for a service provider that is unknown, or whose file does not publish its status:
-    /// the same for both.
+    /// `NotFound` for a service provider that is unknown or named twice, or whose file does not
+    /// publish its status: the same for all.
     fn read(context: &RequestContext, locale: &Locale) -> Result<Self, Rejection> {
         let federation = context.hub.core.federation.load();
-        let query = context.query().unwrap_or_default();
-        let client_id = query.get("client_id").map(ClientId::from);
+        let not_found = Rejection::OutsideLogin(ErrorCode::NotFound);
+        let Ok(query) = context.query() else { return Err(not_found) };
+        let Ok(client_id) = query.single("client_id") else { return Err(not_found) };
+        let client_id = client_id.map(ClientId::from);
         let service = match &client_id {
             Some(client_id) => {
                 let service = federation.active_service_provider(client_id);
-                let service = service.filter(|service| service.status_page);
-                let service = service.ok_or(Rejection::OutsideLogin(ErrorCode::NotFound))?;
+                let service = service.filter(|service| service.status_page).ok_or(not_found)?;
                 Some((client_id, service.as_ref()))
             }
             None => None,
@@ -249,8 +250,12 @@ fn feed_entries(status: &Status, since: &[Timestamp], locale: &Locale) -> Vec<Fe
         let mut add = |state: &str, block: Option<&PublicBlock>| {
             let state_text = locale.text(&format!("public-status-{state}"));
             let began = block.and_then(|block| block.validity.not_before).unwrap_or(*since);
+            let suffix = block.map_or_else(
+                || began.seconds().to_string(),
+                |block| short_hash(&block_json(block)),
+            );
             entries.push(FeedEntry {
-                fragment: format!("{}-{state}-{}", provider.id, began.seconds()),
+                fragment: format!("{}-{state}-{suffix}", provider.id),
                 title: format!("{name}: {state_text}"),
                 updated: format_rfc3339(began.min(status.now)),
                 text: block.map(|block| block_text(block, locale)).unwrap_or_default(),
@@ -263,8 +268,9 @@ fn feed_entries(status: &Status, since: &[Timestamp], locale: &Locale) -> Vec<Fe
             add("planned", Some(block));
         }
     }
+    let beginning = |notice: &Notice| notice.validity.not_before.map(format_rfc3339);
     entries.extend(status.notices.iter().map(|notice| FeedEntry {
-        fragment: notice_fragment(notice),
+        fragment: format!("notice-{}", short_hash(&json!([notice.text, beginning(notice)]))),
         title: locale.localize(&notice.text).to_string(),
         updated: format_rfc3339(notice.validity.not_before.unwrap_or_default()),
         text: notice.link.clone().unwrap_or_default(),
@@ -272,11 +278,10 @@ fn feed_entries(status: &Status, since: &[Timestamp], locale: &Locale) -> Vec<Fe
     entries
 }
 
-/// Names a notice by its texts and its beginning, so that it keeps its id beside others.
-fn notice_fragment(notice: &Notice) -> String {
-    let named = json!([notice.text, notice.validity.not_before.map(format_rfc3339)]).to_string();
-    let hash = digest::sha256(named.as_bytes());
-    format!("notice-{}", digest::base64url(hash.get(..12).unwrap_or_default()))
+/// Names a block or a notice by what it says, so that its id is the same at every hub.
+fn short_hash(said: &Value) -> String {
+    let hash = digest::sha256(said.to_string().as_bytes());
+    digest::base64url(hash.get(..12).unwrap_or_default())
 }
 
 /// Returns the message and the period of a block, in one line.
