@@ -4,6 +4,7 @@
 use std::fs;
 use std::time::Duration;
 
+use actix_web::http::Method;
 use actix_web::test::TestRequest;
 use passerelle_federation::validity::format_rfc3339;
 use serde_json::{Value, json};
@@ -145,6 +146,14 @@ async fn every_hub_names_a_block_in_its_feed_by_the_same_id_whenever_it_was_aske
     };
     let (one, other): (Vec<String>, Vec<String>) = (ids(0).await, ids(60).await);
     assert_eq!((one.len(), &one), (1, &other));
+}
+
+#[actix_web::test]
+async fn a_head_request_announces_the_length_of_the_page() {
+    let hub = TestHub::with(STATUS).await;
+    let length =
+        async |method| hub.send(TestRequest::with_uri("/status").method(method)).await.body.len();
+    assert_eq!(length(Method::HEAD).await, length(Method::GET).await, "RFC 9110 §8.6");
 }
 
 #[actix_web::test]

@@ -33,7 +33,7 @@ impl PageLanguage {
     /// Creates the language of the page that answers a request.
     pub fn for_request(locale: Locale, request: &HttpRequest) -> Self {
         let (path, query) = (request.path(), request.query_string());
-        let return_path = if request.method() != Method::GET {
+        let return_path = if !matches!(*request.method(), Method::GET | Method::HEAD) {
             parse_interaction_path(path)
         } else if ONE_TIME_PREFIXES.iter().any(|prefix| path.starts_with(prefix)) {
             None
