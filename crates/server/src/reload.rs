@@ -322,7 +322,8 @@ impl ReloadLoop {
             tracing::warn!(problem, "rejected by `passerelle check`, but served");
         }
         for conflict in domain_conflicts {
-            tracing::warn!(problem = conflict.to_single_line(), "an e-mail domain is ambiguous");
+            let problem = conflict.to_single_line();
+            tracing::warn!(problem, "an e-mail domain leads to no connector, or to several");
         }
     }
 

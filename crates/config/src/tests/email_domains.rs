@@ -101,6 +101,11 @@ fn conflicts_with_the_file_of_domains_name_both_places() {
         assert!(*line == Some(expected) && message.contains(word), "{line:?}: {message}");
     }
     assert_eq!(found.len(), 3, "{found:?}");
+    let many: String = (0..60).map(|n| format!("d{n}.example.org,missing\n")).collect();
+    let folder = folder.with("domains.csv", format!("domain,connector\n{many}"));
+    let shown = conflicts(&folder);
+    assert_eq!(shown.len(), 50);
+    assert!(shown[49].1.contains("10 more"), "{:?}", shown[49]);
     let invalid = folder.with("domains.csv", "domain,connector\nexample.org,other\nwww,other\n");
     assert_eq!(conflicts(&invalid)[0].0, Some(3));
 }

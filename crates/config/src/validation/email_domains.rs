@@ -67,6 +67,10 @@ pub(crate) fn domain_conflicts<'a>(
             found.push(report(message, "remove one of the two, unless both serve the domain"));
         }
     }
+    let hidden = found.len().saturating_sub(MAX_CONFLICTS);
     found.truncate(MAX_CONFLICTS);
+    if let Some(last) = found.last_mut().filter(|_| hidden > 0) {
+        last.message += &format!("; {hidden} more problems with e-mail domains are not shown");
+    }
     found
 }
