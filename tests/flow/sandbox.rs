@@ -53,6 +53,18 @@ async fn a_failure_upstream_leads_back_to_the_choice_with_a_banner() {
 }
 
 #[actix_web::test]
+async fn the_person_that_login_hint_names_is_selected_at_the_sandbox() {
+    let hub = TestHub::start().await;
+    for (hint, selected) in [("jean", "jean"), ("missing", "angela")] {
+        let request = Authorize::by("bakery").and("login_hint", hint);
+        let browser = hub.browser();
+        let page = browser.authorize(&request).await.choose("amandier").await;
+        let option = |id: &str| page.answer.body.contains(&format!("value=\"{id}\" checked"));
+        assert_eq!((option("jean"), option("angela")), (selected == "jean", selected == "angela"));
+    }
+}
+
+#[actix_web::test]
 async fn the_sandboxs_page_speaks_one_language() {
     let hub = TestHub::start().await;
     for (language, spoken, other) in

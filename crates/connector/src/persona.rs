@@ -128,6 +128,12 @@ impl PersonaConnector {
         })
     }
 
+    /// Returns the person that `login_hint` names by an id, or by an address that begins with it.
+    fn hinted_person(&self, login_hint: Option<&str>) -> Option<&Persona> {
+        let id = login_hint?.split('@').next()?;
+        self.personas.iter().find(|person| person.id == id)
+    }
+
     fn offered_levels(&self) -> impl Iterator<Item = Level> {
         self.acr_policy.values.keys().copied()
     }
@@ -242,6 +248,9 @@ impl Connector for PersonaConnector {
         url.query_pairs_mut()
             .append_pair("state", &request.state)
             .append_pair("level", level.as_str());
+        if let Some(person) = self.hinted_person(request.login_hint.as_deref()) {
+            url.query_pairs_mut().append_pair("person", &person.id);
+        }
         Ok(AuthorizationRedirect {
             token_endpoint: self.issuer.clone(),
             issuer: self.issuer.clone(),

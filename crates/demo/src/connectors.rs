@@ -116,7 +116,7 @@ impl IdentityProvider {
         let file = format!(
             r#"
 {name}{logo_line}identity = "verified"
-# A request with login_hint=you@{id}.example needs no choice page (docs/choice.md).
+# A request with login_hint=jean@{id}.example needs no choice page, and finds Jean selected (docs/choice.md).
 email_domains = ["{id}.example"]
 {levels}
 [kind.oidc]
@@ -130,6 +130,8 @@ authorize_params = {{ idp_hint = "persona" }}
 insecure_http = true
 internal_hosts = ["localhost"]
 {encryption}
+[kind.oidc.forwarded_params]
+login_hint = {{ pattern = "[a-z-]+@{id}\\.example" }}
 "#,
             name = self.name_line(),
             secret = self.secret_variable(),

@@ -32,7 +32,8 @@ pub(crate) async fn show_form(
     };
     let level = query.single("level").ok().flatten();
     let level = level.and_then(|level| offer.levels.iter().find(|one| one.as_str() == level));
-    let request = SandboxRequest { state, level: level.copied() };
+    let person = query.single("person").ok().flatten();
+    let request = SandboxRequest { state, level: level.copied(), person };
     let locale = &context.locale(&[]);
     let name = hub.provider_name(&id, locale).unwrap_or_default();
     let sandbox = sandbox_page(locale, &id, name, request, &offer);
@@ -73,10 +74,12 @@ impl From<SandboxError> for Rejection {
 struct SandboxRequest<'a> {
     state: &'a str,
     level: Option<Level>,
+    /// Id of the person that `login_hint` names.
+    person: Option<&'a str>,
 }
 
-/// Builds the form. The requested level is selected, and lower levels carry a hint that they are
-/// too low.
+/// Builds the form. The requested level and person are selected, and lower levels carry a hint that
+/// they are too low.
 fn sandbox_page(
     locale: &Locale,
     id: &ConnectorId,
@@ -97,10 +100,12 @@ fn sandbox_page(
         hint: (Some(*level) < requested).then(|| locale.sandbox_level_too_low().into()),
         ..option(level.as_str(), locale.sandbox_level_label(*level), Some(*level) == requested)
     };
-    let person = |person: &SandboxUser, is_selected| SandboxOption {
+    let hinted = offer.users.iter().find(|user| Some(user.id.as_str()) == request.person);
+    let selected = hinted.or(offer.users.first()).map(|user| &user.id);
+    let person = |person: &SandboxUser| SandboxOption {
         hint: Some(locale.localize(&person.hint).into())
             .filter(|hint: &OperatorText| !hint.is_empty()),
-        ..option(&person.id, person.label.clone(), is_selected)
+        ..option(&person.id, person.label.clone(), selected == Some(&person.id))
     };
     let method = |method: &&str| SandboxOption {
         value: Some((*method).to_owned()),
@@ -110,7 +115,7 @@ fn sandbox_page(
         provider,
         action: format!("/sandbox/{id}"),
         hidden: vec![HiddenField::new("state", request.state)],
-        persons: offer.users.iter().enumerate().map(|(n, one)| person(one, n == 0)).collect(),
+        persons: offer.users.iter().map(person).collect(),
         levels: offer.levels.iter().map(level).collect(),
         methods: offer.methods.iter().map(method).collect(),
         failures: std::iter::once(option("", locale.sandbox_failure_label("none"), true))

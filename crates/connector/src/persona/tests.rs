@@ -54,6 +54,24 @@ async fn attempt(connector: &PersonaConnector, level: Level) -> LoginAttempt {
     }
 }
 
+#[tokio::test]
+async fn login_hint_names_a_person_of_the_sandbox_and_nothing_else() {
+    let (_, connector) = sandbox();
+    for (hint, person) in [
+        ("jean", "&person=jean"),
+        ("jean@amandier.example", "&person=jean"),
+        ("missing@amandier.example", ""),
+        ("jean&level=eidas2", ""),
+    ] {
+        let hinted = UpstreamAuthorizationRequest {
+            login_hint: Some(hint.into()),
+            ..authorization_request()
+        };
+        let url = connector.begin_login(hinted).await.unwrap().url;
+        assert_eq!(url, format!("https://hub.example/sandbox/sun?state=s1&level=eidas1{person}"));
+    }
+}
+
 fn form(fields: &[(&str, &str)]) -> Vec<(String, String)> {
     let mut form = vec![("state", "s1"), ("person", "angela"), ("level", "eidas1")];
     form.retain(|(name, _)| !fields.iter().any(|(other, _)| other == name));
