@@ -19,6 +19,7 @@ use super::port::{Connector, ConnectorContext};
 use super::{ConnectorFile, level_rules};
 use passerelle_federation::assurance::acr::AcrPolicy;
 use passerelle_federation::forwarded_params::ForwardedParams;
+use passerelle_federation::localized_text;
 use passerelle_protocol::ids::Secret;
 use passerelle_settings::address::{self, PlainHttp};
 use passerelle_settings::schema_node;
@@ -373,6 +374,18 @@ impl<'a> KindCheck<'a> {
         if text.trim().is_empty() {
             self.report(key, "is empty", fix);
         }
+    }
+
+    /// Reports a text that is not one line of 1 to `most` characters.
+    pub fn check_text(&mut self, key: &str, text: &str, most: usize) {
+        if let Some(found) = localized_text::text_diagnostic(key, text, most) {
+            self.table().add(found);
+        }
+    }
+
+    /// Reports texts in no language, and each that is not one line of 1 to `most` characters.
+    pub fn check_texts(&mut self, key: &str, texts: &BTreeMap<String, String>, most: usize) {
+        localized_text::check_texts(&mut self.table(), key, texts, most);
     }
 
     /// Reports a URL that is not absolute, or not allowed.

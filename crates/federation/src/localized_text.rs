@@ -65,7 +65,7 @@ pub fn text_diagnostics(
 
 /// Returns a diagnostic unless the text is one line of 1 to `most` characters.
 #[expect(clippy::disallowed_methods, reason = "a text of white space of any script shows nothing")]
-pub(crate) fn text_diagnostic(key: &str, text: &str, most: usize) -> Option<FieldDiagnostic> {
+pub fn text_diagnostic(key: &str, text: &str, most: usize) -> Option<FieldDiagnostic> {
     let bad =
         text.trim().is_empty() || text.chars().count() > most || text.chars().any(char::is_control);
     let fix = || format!("write 1 to {most} printable characters");

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use crate::signed_document::{UnsignedDocument, XmlSigningError, escape_attribute};
 use crate::time::format_time;
 use crate::xml::SignatureAlgorithm;
-use crate::{HTTP_POST, SAML, SAMLP};
+use crate::{ENTITY_FORMAT, HTTP_POST, SAML, SAMLP, TRANSIENT};
 
 /// How the class of the authentication must compare with the requested ones (SAML V2.0 Core
 /// §3.3.2.2.1).
@@ -39,6 +39,8 @@ pub struct AuthnRequest<'a> {
     pub destination: &'a str,
     /// Entity ID of the hub.
     pub issuer: &'a str,
+    /// Whether the issuer has `Format` and `NameQualifier`.
+    pub qualify_issuer: bool,
     pub consumer_url: &'a str,
     pub force_authn: bool,
     pub name_id_format: Option<&'a str>,
@@ -71,10 +73,18 @@ impl AuthnRequest<'_> {
         if let Some(index) = self.attribute_consuming_service {
             let _ = write!(xml, " AttributeConsumingServiceIndex=\"{index}\"");
         }
-        let _ = write!(xml, "><saml:Issuer>{}</saml:Issuer>", escape_attribute(self.issuer));
+        let issuer = escape_attribute(self.issuer);
+        let qualifiers = if self.qualify_issuer {
+            format!(" Format=\"{ENTITY_FORMAT}\" NameQualifier=\"{issuer}\"")
+        } else {
+            String::new()
+        };
+        let _ = write!(xml, "><saml:Issuer{qualifiers}>{issuer}</saml:Issuer>");
         if let Some(format) = self.name_id_format {
+            // Core §3.4.1.1: it says nothing about a NameID that is created for each session.
+            let create = if format == TRANSIENT { "" } else { " AllowCreate=\"true\"" };
             let format = escape_attribute(format);
-            let _ = write!(xml, "<samlp:NameIDPolicy Format=\"{format}\" AllowCreate=\"true\"/>");
+            let _ = write!(xml, "<samlp:NameIDPolicy Format=\"{format}\"{create}/>");
         }
         if !self.authn_contexts.is_empty() {
             let comparison = self.comparison;

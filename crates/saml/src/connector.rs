@@ -260,6 +260,7 @@ impl Connector for SamlConnector {
             issued_at: self.env.now(),
             destination: &endpoint.location,
             issuer: &hub.entity_id,
+            qualify_issuer: self.kind.qualify_issuer,
             consumer_url: &hub.consumer_url,
             force_authn: forces_authn(&request),
             name_id_format: self.kind.name_id_format.as_deref(),

@@ -32,6 +32,7 @@ mod settings;
 mod settings_checks;
 pub mod signed_document;
 mod single_logout;
+mod sp_description;
 pub mod sp_metadata;
 pub mod stored_messages;
 #[cfg(any(test, feature = "testing"))]
@@ -85,6 +86,10 @@ const SAML: &str = "urn:oasis:names:tc:SAML:2.0:assertion";
 const SAMLP: &str = "urn:oasis:names:tc:SAML:2.0:protocol";
 /// Namespace of metadata.
 const MD: &str = "urn:oasis:names:tc:SAML:2.0:metadata";
+/// Format of an identifier that is an entity ID (SAML V2.0 Core §8.3.6).
+const ENTITY_FORMAT: &str = "urn:oasis:names:tc:SAML:2.0:nameid-format:entity";
+/// Format of an identifier of a session, not of a person (SAML V2.0 Core §8.3.8).
+const TRANSIENT: &str = "urn:oasis:names:tc:SAML:2.0:nameid-format:transient";
 /// Binding of requests and responses by a form that the browser posts.
 pub const HTTP_POST: &str = "urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST";
 /// Binding of requests by a redirect.

@@ -63,7 +63,6 @@ impl SamlConnector {
         let hub = self.service_provider(base_url);
         let host = Url::parse(base_url).ok().and_then(|url| url.host_str().map(str::to_owned));
         let certificates = self.keys.certificates(&host.unwrap_or_default(), now).await?;
-        let formats: Vec<String> = self.kind.name_id_format.clone().into_iter().collect();
         let metadata = ServiceProviderMetadata {
             id: &format!("_{}", self.env.entropy().token()),
             entity_id: &hub.entity_id,
@@ -79,7 +78,7 @@ impl SamlConnector {
                 Some(metadata) => self.signs_requests(&metadata),
                 None => self.kind.sign_requests,
             },
-            name_id_formats: &formats,
+            kind: &self.kind,
         };
         let xml = metadata.to_xml();
         if !self.kind.sign_metadata {

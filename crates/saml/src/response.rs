@@ -18,7 +18,7 @@ use crate::xml::{
     ContentCiphers, DSIG, Element, Limits, Untrusted, VerificationKey, Verified, XmlDecryptionKey,
     XmlText, check_signature_positions,
 };
-use crate::{SAML, SAMLP};
+use crate::{ENTITY_FORMAT, SAML, SAMLP};
 
 /// Longest response in a form, in base64: an encrypted one with a thousand groups is in base64 twice.
 pub const MAX_ENCODED_BYTES: usize = 256 << 10;
@@ -275,8 +275,7 @@ fn check_issuer<T>(
     expected: &str,
     error: ResponseError,
 ) -> Result<(), ResponseError> {
-    const ENTITY: &str = "urn:oasis:names:tc:SAML:2.0:nameid-format:entity";
-    let is_entity = issuer.attribute("Format").is_none_or(|format| format == ENTITY);
+    let is_entity = issuer.attribute("Format").is_none_or(|format| format == ENTITY_FORMAT);
     if is_entity && issuer.text()?.trim_ascii() == expected { Ok(()) } else { Err(error) }
 }
 

@@ -1,9 +1,12 @@
 //! Defines the `[kind.saml]` table of a connector.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::authn_request::Comparison;
+use crate::sp_description::{HubContact, HubOrganization, RequestedAttribute};
 use crate::{HTTP_POST, HTTP_REDIRECT};
 use passerelle_settings::{AuthoritiesPath, CertificatePath, FilePath, SecretRef};
 
@@ -57,6 +60,10 @@ pub struct SamlKind {
     /// Signs each request; without, only if the metadata demands it.
     #[serde(default)]
     pub sign_requests: bool,
+    /// Adds `Format` and `NameQualifier` to the Issuer of requests, which SPID and CIE demand and SAML
+    /// V2.0 Core §8.3.6 forbids.
+    #[serde(default)]
+    pub qualify_issuer: bool,
     /// How requests reach the identity provider. Default: by redirect, if its metadata has such an
     /// address.
     #[serde(default)]
@@ -74,9 +81,22 @@ pub struct SamlKind {
     /// values of `acr`.
     #[serde(default)]
     pub authn_context_comparison: Comparison,
-    /// Index of the hub's `AttributeConsumingService` in its registration.
+    /// Index of the hub's `AttributeConsumingService` in its registration, which requests name. In the
+    /// hub's metadata, default 0.
     #[serde(default)]
     pub attribute_consuming_service: Option<u16>,
+    /// Attributes that the hub's metadata requests: `[[kind.saml.requested_attributes]]`.
+    #[serde(default)]
+    pub requested_attributes: Vec<RequestedAttribute>,
+    /// Name of the service for which it requests them, by language.
+    #[serde(default)]
+    pub service_name: BTreeMap<String, String>,
+    /// Who runs the hub, for its metadata.
+    #[serde(default)]
+    pub organization: Option<HubOrganization>,
+    /// Whom the federation asks about the hub, for its metadata: `[[kind.saml.contacts]]`.
+    #[serde(default)]
+    pub contacts: Vec<HubContact>,
     /// How many further identity providers it may ask (`ProxyCount`).
     #[serde(default)]
     pub proxy_count: Option<u16>,

@@ -2,13 +2,12 @@
 
 use std::path::PathBuf;
 
+use super::TRANSIENT;
 use super::settings::SamlKind;
 use passerelle_connector::kind_settings::{KindCheck, KindSettings};
 use passerelle_protocol::ids::Secret;
 use passerelle_settings::address::PlainHttp;
 
-/// Identifies a session, not a person (SAML V2.0 Core §8.3.8).
-pub(super) const TRANSIENT: &str = "urn:oasis:names:tc:SAML:2.0:nameid-format:transient";
 /// Longest entity ID (SAML V2.0 Core §8.3.6).
 const MAX_ENTITY_ID_CHARS: usize = 1024;
 
@@ -21,6 +20,7 @@ impl KindSettings for SamlKind {
         }
         self.check_metadata(check);
         self.check_subject(check);
+        self.check_description(check);
         check.check_hosts("internal_hosts", &self.internal_hosts);
         self.private_keys.as_ref().and_then(|keys| check.secret("private_keys", keys))
     }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use passerelle_protocol::env::Timestamp;
 
+use crate::settings::SamlKind;
 use crate::signed_document::escape_attribute;
 use crate::time::format_time;
 use crate::xml::DSIG;
@@ -24,7 +25,8 @@ pub struct ServiceProviderMetadata<'a> {
     pub signing_certificates: &'a [String],
     pub encryption_certificates: &'a [String],
     pub signs_requests: bool,
-    pub name_id_formats: &'a [String],
+    /// Settings with the format of the NameID, and what describes the hub.
+    pub kind: &'a SamlKind,
 }
 
 /// How long a published document may be used.
@@ -67,7 +69,7 @@ impl ServiceProviderMetadata<'_> {
                 "<md:SingleLogoutService Binding=\"{HTTP_REDIRECT}\" Location=\"{location}\"/>"
             );
         }
-        for format in self.name_id_formats {
+        if let Some(format) = &self.kind.name_id_format {
             let _ = write!(xml, "<md:NameIDFormat>{}</md:NameIDFormat>", escape_attribute(format));
         }
         let _ = write!(
@@ -76,7 +78,10 @@ impl ServiceProviderMetadata<'_> {
              isDefault=\"true\"/>",
             escape_attribute(self.consumer_url)
         );
-        xml.push_str("</md:SPSSODescriptor></md:EntityDescriptor>");
+        self.kind.write_requested_attributes(&mut xml);
+        xml.push_str("</md:SPSSODescriptor>");
+        self.kind.write_organization_and_contacts(&mut xml);
+        xml.push_str("</md:EntityDescriptor>");
         xml
     }
 }

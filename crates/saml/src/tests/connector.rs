@@ -234,8 +234,19 @@ async fn requests_have_what_the_file_says() {
         ("proxy_count = 0", "<samlp:Scoping ProxyCount=\"0\">"),
         ("attribute_consuming_service = 2", "AttributeConsumingServiceIndex=\"2\""),
         ("authn_context_comparison = \"minimum\"", "Comparison=\"minimum\""),
+        (
+            "service_provider_entity_id = \"urn:hub\"\nqualify_issuer = true",
+            "<saml:Issuer Format=\"urn:oasis:names:tc:SAML:2.0:nameid-format:entity\" NameQualifier=\"urn:hub\">urn:hub</saml:Issuer>",
+        ),
         ("service_provider_entity_id = \"urn:hub\"", "<saml:Issuer>urn:hub</saml:Issuer>"),
-        ("name_id_format = \"urn:x\"", "<samlp:NameIDPolicy Format=\"urn:x\""),
+        (
+            "name_id_format = \"urn:x\"",
+            "<samlp:NameIDPolicy Format=\"urn:x\" AllowCreate=\"true\"/>",
+        ),
+        (
+            "subject_attribute = \"uid\"\nname_id_format = \"urn:oasis:names:tc:SAML:2.0:nameid-format:transient\"",
+            "Format=\"urn:oasis:names:tc:SAML:2.0:nameid-format:transient\"/>",
+        ),
     ] {
         let xml = Bench::with(more).await.request.xml;
         assert!(xml.contains(part), "{part}: {xml}");

@@ -6,11 +6,13 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use flate2::read::DeflateDecoder;
+use serde_json::json;
 use url::Url;
 
 use super::identity_provider::*;
 use crate::authn_request::{AuthnRequest, Comparison};
 use crate::redirect::RedirectMessage;
+use crate::settings::SamlKind;
 use crate::sp_metadata::{MetadataValidity, ServiceProviderMetadata};
 use crate::xml::{Limits, VerificationKey, XmlText};
 
@@ -20,6 +22,7 @@ fn request() -> AuthnRequest<'static> {
         issued_at: time(REQUESTED),
         destination: "https://idp.example/sso?tenant=a&lang=\"fr\"",
         issuer: "https://hub.example/saml",
+        qualify_issuer: false,
         consumer_url: "https://hub.example/saml/acs",
         force_authn: false,
         name_id_format: None,
@@ -112,7 +115,25 @@ fn a_redirect_is_signed_over_its_parameters_in_their_order() {
 }
 
 #[test]
-fn metadata_of_the_hub_has_both_keys_of_a_rollover() {
+fn metadata_of_the_hub_has_both_keys_of_a_rollover_and_what_a_federation_demands() {
+    let kind: SamlKind = serde_json::from_value(json!({
+        "entity_id": "https://idp.example/saml",
+        "name_id_format": "urn:oasis:names:tc:SAML:2.0:nameid-format:persistent",
+        "attribute_consuming_service": 3,
+        "service_name": { "fr": "Portail", "it": "Port<a>le" },
+        "requested_attributes": [
+            { "name": "urn:oid:2.5.4.4", "name_format": "urn:x", "required": true },
+            { "name": "a\"b" },
+        ],
+        "organization": { "name": { "en": "Town & Country" }, "url": { "en": "https://town.example" } },
+        "contacts": [{
+            "type": "other",
+            "extensions": "<x:Code xmlns:x=\"urn:x\">1</x:Code>",
+            "company": "Town", "given_name": "Angela", "surname": "Dubois",
+            "email": "mailto:saml@town.example", "telephone": "+33",
+        }, { "type": "technical", "email": "mailto:ops@town.example" }],
+    }))
+    .unwrap();
     let certificates = ["AAAA".to_owned(), "BBBB".to_owned()];
     let metadata = ServiceProviderMetadata {
         id: "_m1",
@@ -126,7 +147,7 @@ fn metadata_of_the_hub_has_both_keys_of_a_rollover() {
         signing_certificates: &certificates,
         encryption_certificates: &certificates[..1],
         signs_requests: true,
-        name_id_formats: &["urn:oasis:names:tc:SAML:2.0:nameid-format:persistent".to_owned()],
+        kind: &kind,
     };
     let signed = sign(&metadata.to_xml());
     let xml = XmlText::read(signed.as_bytes(), Limits::METADATA).unwrap();
@@ -135,9 +156,15 @@ fn metadata_of_the_hub_has_both_keys_of_a_rollover() {
     assert!(root.verify_signature(&[KEYS.provider.verification_key()]).is_ok());
     assert_eq!(root.attribute("validUntil"), Some("2026-12-06T00:00:00Z"));
     assert_eq!(root.attribute("cacheDuration"), Some("PT3600S"));
-    let role = root.children().last().unwrap();
-    let names: Vec<_> = role.children().map(|child| child.name()).collect();
     // The order of the schema.
+    let parts: Vec<_> = root.children().map(|child| child.name()).collect();
+    assert_eq!(
+        parts,
+        ["Signature", "SPSSODescriptor", "Organization", "ContactPerson", "ContactPerson"]
+    );
+    let mut parts = root.children().skip(1);
+    let role = parts.next().unwrap();
+    let names: Vec<_> = role.children().map(|child| child.name()).collect();
     assert_eq!(
         names,
         [
@@ -146,9 +173,39 @@ fn metadata_of_the_hub_has_both_keys_of_a_rollover() {
             "KeyDescriptor",
             "SingleLogoutService",
             "NameIDFormat",
-            "AssertionConsumerService"
+            "AssertionConsumerService",
+            "AttributeConsumingService"
         ]
     );
+    let service = role.children().last().unwrap();
+    assert_eq!(service.attribute("index"), Some("3"));
+    let [french, italian, surname, other] = service.children().collect::<Vec<_>>()[..] else {
+        panic!("{service:?}")
+    };
+    assert_eq!((french.text(), italian.text()), (Ok("Portail"), Ok("Port<a>le")));
+    let values = ["Name", "NameFormat", "isRequired"];
+    assert_eq!(
+        values.map(|name| surname.attribute(name)),
+        [Some("urn:oid:2.5.4.4"), Some("urn:x"), Some("true")]
+    );
+    assert_eq!(values.map(|name| other.attribute(name)), [Some("a\"b"), None, Some("false")]);
+    let organization = parts.next().unwrap();
+    let texts: Vec<_> = organization.children().map(|one| (one.name(), one.text())).collect();
+    assert_eq!(
+        texts,
+        [
+            ("OrganizationName", Ok("Town & Country")),
+            ("OrganizationDisplayName", Ok("Town & Country")),
+            ("OrganizationURL", Ok("https://town.example")),
+        ]
+    );
+    let contact = parts.next().unwrap();
+    assert_eq!(contact.attribute("contactType"), Some("other"));
+    assert_eq!(
+        contact.children().map(|child| child.name()).collect::<Vec<_>>(),
+        ["Extensions", "Company", "GivenName", "SurName", "EmailAddress", "TelephoneNumber"]
+    );
+    assert_eq!(contact.descendants_named("urn:x", "Code").count(), 1);
     let purposes: Vec<_> = role.children().take(3).filter_map(|key| key.attribute("use")).collect();
     assert_eq!(purposes, ["signing", "signing", "encryption"]);
 }

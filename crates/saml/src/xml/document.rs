@@ -174,14 +174,14 @@ impl<'a, Trust> Element<'a, Trust> {
         self.node.has_tag_name((namespace, name))
     }
 
-    /// Returns true if the name has a namespace.
-    pub(super) fn has_namespace(self) -> bool {
-        self.node.tag_name().namespace().is_some()
-    }
-
     /// Returns the name without prefix.
     pub fn name(self) -> &'a str {
         self.node.tag_name().name()
+    }
+
+    /// Returns the namespace of the name.
+    pub fn namespace(self) -> Option<&'a str> {
+        self.node.tag_name().namespace()
     }
 
     /// Returns the value of an attribute without namespace.

@@ -183,7 +183,8 @@ fn with_namespaces_around<T>(
     plaintext: Vec<u8>,
 ) -> Result<Vec<u8>, XmlError> {
     let text = XmlText::read(&plaintext, *encrypted.limits)?;
-    let has_namespace = |document: XmlDocument<'_, Untrusted>| document.root().has_namespace();
+    let has_namespace =
+        |document: XmlDocument<'_, Untrusted>| document.root().namespace().is_some();
     if text.parse().is_ok_and(has_namespace) {
         return Ok(plaintext);
     }

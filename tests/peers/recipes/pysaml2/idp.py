@@ -39,6 +39,16 @@ def configuration(**more):
     })
 
 
+def describe(services):
+    """Prints the organization and the contacts of the service providers."""
+    for service in services.keys():
+        contacts = [
+            f", {one['contact_type']} {one['given_name']['text']} {one['sur_name']['text']} {one['email_address'][0]['text']} {one['telephone_number'][0]['text']}"
+            for one in services[service].get("contact_person", [])
+        ]
+        print("service", services.name(service, "fr") + "".join(contacts), flush=True)
+
+
 class Handler(BaseHTTPRequestHandler):
     idp = None
 
@@ -63,6 +73,7 @@ class Handler(BaseHTTPRequestHandler):
     def message(self, path, fields, binding):
         if Handler.idp is None:
             Handler.idp = Server(config=configuration(metadata={"local": [sp_metadata]}))
+            describe(Handler.idp.metadata)
         idp = Handler.idp
         detached = {name: fields.get(key) for name, key in {"relay_state": "RelayState", "sigalg": "SigAlg", "signature": "Signature"}.items()} if binding == BINDING_HTTP_REDIRECT else {}
         if path == "/sso":

@@ -27,10 +27,6 @@ class Hub:
         location = self.follow(self.session.get(self.url, allow_redirects=False))
         query = {name: values[0] for name, values in parse_qs(urlsplit(location).query).items()}
         xml = zlib.decompress(base64.b64decode(query["SAMLRequest"]), -15).decode()
-        # SPID demands two attributes of which SAML V2.0 Core §8.3.6 forbids one; the program reads the audience there.
-        issuer = xml.split("<saml:Issuer>")[1].split("<")[0]
-        entity = "urn:oasis:names:tc:SAML:2.0:nameid-format:entity"
-        xml = xml.replace("<saml:Issuer>", f'<saml:Issuer Format="{entity}" NameQualifier="{issuer}">')
         return {"SAMLRequest_xml": xml.encode(), "SAMLRequest_redirect": location, "requests_session": self.session, **query}
 
     def response(self, url, data):
