@@ -127,6 +127,7 @@ impl Connector for KioskConnector {
             auth_time: Some(self.env.now()),
             claims: serde_json::Map::new(),
             unmapped_claims: Vec::new(),
+            session_ends_at: None,
             session_hint: None,
         })
     }

@@ -3,6 +3,8 @@
 
 mod logout;
 
+use std::time::Duration;
+
 use actix_web::test::TestRequest;
 use openssl::x509::X509;
 use passerelle_protocol::catalogue::ErrorCode;
@@ -166,6 +168,25 @@ async fn a_new_authentication_is_forced_and_proven() {
     let edits = edits.each_ref().map(|(from, to)| (from.as_str(), to.as_str()));
     let page = university.finish(&browser, &university.respond(&request, &edits)).await;
     page.assert_error(200, ErrorCode::PromptLoginIgnored.entry().code);
+}
+
+#[actix_web::test]
+async fn single_sign_on_ends_when_the_identity_provider_ends_the_session() {
+    let university = University::start().await;
+    let hub = &university.hub;
+    let browser = hub.browser();
+    let request = university.leave(&browser, &Authorize::by("bakery")).await;
+    let end = saml_time(hub.now().seconds() + 600);
+    let end = format!("SessionNotOnOrAfter=\"{end}\" SessionIndex=");
+    let response = university.respond(&request, &[("SessionIndex=", &end)]);
+    let received = university.finish(&browser, &response).await.consent().await.received();
+    hub.tokens("bakery", &received).await;
+    // The tolerance of clocks belongs to it.
+    hub.advance(Duration::from_secs(659));
+    let reusing = Authorize::by("bakery").with("prompt", "consent");
+    assert!(browser.authorize(&reusing).await.is_consent());
+    hub.advance(Duration::from_secs(1));
+    assert!(browser.authorize(&reusing).await.is_choice());
 }
 
 /// Returns a time as the identity provider writes it.

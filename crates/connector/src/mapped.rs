@@ -179,6 +179,7 @@ mod tests {
                 auth_time: Some(Timestamp::from_seconds(1)),
                 claims,
                 unmapped_claims: Vec::new(),
+                session_ends_at: None,
                 session_hint: None,
             })
         }

@@ -264,6 +264,7 @@ impl Connector for Oauth2Connector {
             auth_time: Some(auth_time),
             claims,
             unmapped_claims: Vec::new(),
+            session_ends_at: None,
             session_hint: None,
         })
     }

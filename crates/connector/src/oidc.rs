@@ -246,6 +246,7 @@ impl Connector for OidcConnector {
             auth_time,
             claims: upstream.claim_groups.merge(id_token, userinfo),
             unmapped_claims: Vec::new(),
+            session_ends_at: None,
             session_hint: Some(tokens.id_token),
         })
     }

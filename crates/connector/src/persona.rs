@@ -311,6 +311,7 @@ impl Connector for PersonaConnector {
             auth_time: Some(picked.at),
             claims: persona_claims(picked.person, picked.failure),
             unmapped_claims: Vec::new(),
+            session_ends_at: None,
             session_hint: None,
         })
     }

@@ -77,6 +77,8 @@ pub struct FinishedLogin {
     pub evidence: AmrEvidence,
     /// When the user authenticated, if that is known.
     pub auth_time: Option<Timestamp>,
+    /// As in [`Authentication`](crate::login::upstream::Authentication).
+    pub session_ends_at: Option<Timestamp>,
     /// The delivered identity: the register's on standard, the identity provider's on high.
     pub identity: Identity,
     /// When the register confirmed the identity, where verified claims are in use.
@@ -112,7 +114,8 @@ impl Session {
                 self.login.auth_time.map_or(self.started_at, |at| at.min(self.started_at))
             }
         };
-        (begin + limits.lifetime).min(self.last_used_at + limits.idle)
+        let end = (begin + limits.lifetime).min(self.last_used_at + limits.idle);
+        self.login.session_ends_at.map_or(end, |ends_at| ends_at.min(end))
     }
 
     /// Records a use, which restarts the idle time but not the lifetime. Never goes back in time.

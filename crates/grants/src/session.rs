@@ -113,6 +113,7 @@ impl Sessions {
             level: authentication.level,
             evidence: grant.user.evidence.clone(),
             auth_time: authentication.auth_time,
+            session_ends_at: authentication.session_ends_at,
             identity: grant.user.identity.clone(),
             confirmed_at: grant.user.confirmed_at,
             session_hint: authentication.session_hint.clone(),

@@ -139,6 +139,7 @@ pub(super) fn session_authentication(session: &Session) -> Authentication {
         level: session.login.level,
         amr: UpstreamAmr::Absent,
         auth_time: session.login.auth_time,
+        session_ends_at: session.login.session_ends_at,
         claims: serde_json::Map::new(),
         unmapped_claims: Vec::new(),
         session_hint: session.login.session_hint.clone(),

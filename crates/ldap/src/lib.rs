@@ -451,6 +451,7 @@ impl Connector for LdapConnector {
             auth_time: Some(bind.at),
             claims: bind.claims,
             unmapped_claims: Vec::new(),
+            session_ends_at: None,
             session_hint: None,
         })
     }

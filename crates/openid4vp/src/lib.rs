@@ -204,6 +204,7 @@ impl WalletConnector {
             auth_time: Some(now),
             claims: user.claims,
             unmapped_claims: Vec::new(),
+            session_ends_at: None,
             session_hint: None,
         })
     }

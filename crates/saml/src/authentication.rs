@@ -3,12 +3,12 @@
 
 use serde_json::{Map, Value};
 
+use crate::TRANSIENT;
 use crate::error_codes as codes;
 use crate::logout_subject::LogoutSubject;
 use crate::response::{Assertion, NameId, ResponseError, SamlStatus};
 use crate::saml_service_provider::SamlServiceProvider;
 use crate::settings::SamlKind;
-use crate::settings_checks::TRANSIENT;
 use passerelle_connector::dropped_claims::DroppedClaimRow;
 use passerelle_connector::error::ConnectorError;
 use passerelle_federation::assurance::Level;
@@ -111,6 +111,7 @@ impl AuthenticationRules {
             amr: methods_of_class(class),
             // A clock that is ahead must not result in a future time.
             auth_time: Some(assertion.authn_instant.min(now)),
+            session_ends_at: assertion.session_ends_at,
             claims: claims(assertion),
             unmapped_claims: Vec::new(),
             session_hint: logout.map(|logout| logout.to_hint()),

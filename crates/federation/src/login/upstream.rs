@@ -160,6 +160,8 @@ pub struct Authentication {
     /// When the user authenticated; `None` if the identity provider does not say so and the login
     /// does not need it.
     pub auth_time: Option<Timestamp>,
+    /// When the identity provider ends the session (SAML V2.0 Core §2.7.2, `SessionNotOnOrAfter`).
+    pub session_ends_at: Option<Timestamp>,
     /// Identity claims: the ID token's and userinfo's.
     pub claims: Map<String, Value>,
     /// Claims that the identity provider sent, and the connector's mapping could not build from it.

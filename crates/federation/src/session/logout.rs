@@ -61,6 +61,7 @@ mod tests {
             auth_time: Some(Timestamp::from_seconds(1)),
             identity: angela(),
             confirmed_at: None,
+            session_ends_at: None,
             session_hint: None,
         };
         let mut session = Session::start(finished, "lineage", Timestamp::from_seconds(1));

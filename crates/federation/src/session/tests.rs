@@ -19,6 +19,7 @@ fn session(level: Level) -> Session {
         auth_time: Some(START),
         identity: angela(),
         confirmed_at: None,
+        session_ends_at: None,
         session_hint: None,
     };
     Session::start(finished, "lineage", START)
@@ -235,6 +236,20 @@ fn on_high_the_ten_minutes_start_at_the_authentication() {
         &ReuseRequest { max_age: Some(3600), ..reuse_request(Platform::Standard, Eidas1) },
     );
     assert_eq!(answer, Err(ReuseError::TooOld));
+}
+
+#[test]
+fn an_end_of_the_identity_provider_shortens_a_session_and_never_lengthens_it() {
+    let limits = SessionLimits::for_platform(Platform::Standard);
+    for (ends_at, expected) in [(5, 5), (33, 33), (35, 34), (600, 34)] {
+        let mut session = session(Eidas1);
+        session.login.session_ends_at = Some(START + minutes(ends_at));
+        session.record_use(START + minutes(4));
+        assert_eq!(session.expires_at(&limits), START + minutes(expected));
+        let request = reuse_request(Platform::Standard, Eidas1);
+        let answer = reuse_after(minutes(expected), &session, &request);
+        assert_eq!(answer, Err(ReuseError::Expired));
+    }
 }
 
 #[test]

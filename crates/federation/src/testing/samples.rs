@@ -98,6 +98,7 @@ pub fn authentication(connector: &str, level: Level) -> Authentication {
         auth_time: Some(OPENED),
         claims: serde_json::Map::new(),
         unmapped_claims: Vec::new(),
+        session_ends_at: None,
         session_hint: Some(Secret::new("upstream.id.token".into())),
     }
 }

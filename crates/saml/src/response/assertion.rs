@@ -39,6 +39,8 @@ pub struct Assertion {
     pub name_id: Option<NameId>,
     pub authn_instant: Timestamp,
     pub session_index: Option<String>,
+    /// From when on its `SessionNotOnOrAfter` is refused.
+    pub session_ends_at: Option<Timestamp>,
     /// `AuthnContextClassRef`.
     pub authn_context: String,
     /// Values by `Name`. Values of the type `NameID` are its text; other XML is left out.
@@ -86,7 +88,6 @@ impl ResponseCheck<'_> {
         let context = statement.child(SAML, "AuthnContext")?.ok_or(E::AuthnContext)?;
         let class = context.child(SAML, "AuthnContextClassRef").map_err(|_| E::AuthnContext)?;
         let class = class.ok_or(E::AuthnContext)?.text()?.trim_ascii();
-        self.check_session_end(statement)?;
         let (attributes, out_of_scope) = self.attributes(assertion)?;
         Ok(Assertion {
             id: id.to_owned(),
@@ -95,6 +96,7 @@ impl ResponseCheck<'_> {
             name_id: self.name_id(subject)?,
             authn_instant: self.authn_instant(statement)?,
             session_index: statement.attribute("SessionIndex").map(str::to_owned),
+            session_ends_at: self.session_end(statement)?,
             authn_context: class.to_owned(),
             attributes,
             out_of_scope,
@@ -177,11 +179,14 @@ impl ResponseCheck<'_> {
         Ok(instant)
     }
 
-    fn check_session_end(&self, statement: Element<'_, Verified>) -> Result<(), ResponseError> {
-        let end = statement.attribute("SessionNotOnOrAfter");
-        let is_over =
-            |end| parse_time(end).is_none_or(|end| end + CLOCK_SKEW_TOLERANCE <= self.now);
-        if end.is_some_and(is_over) { Err(ResponseError::SessionExpired) } else { Ok(()) }
+    fn session_end(
+        &self,
+        statement: Element<'_, Verified>,
+    ) -> Result<Option<Timestamp>, ResponseError> {
+        let Some(end) = statement.attribute("SessionNotOnOrAfter") else { return Ok(None) };
+        let end = parse_time(end).map(|end| end + CLOCK_SKEW_TOLERANCE);
+        let end = end.filter(|end| *end > self.now);
+        end.map(Some).ok_or(ResponseError::SessionExpired)
     }
 
     fn name_id(&self, subject: Element<'_, Verified>) -> Result<Option<NameId>, ResponseError> {
