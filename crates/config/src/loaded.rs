@@ -325,7 +325,7 @@ fn assemble(
     warnings.extend(providers.filter_map(insecure_settings::data_provider_warning));
     warnings.extend(settings::settings_warnings(&source, &settings));
     warnings.extend(insecure_settings_warnings(&source, &settings));
-    warnings.extend(connector_diagnostics::unknown_category_warnings(&connectors, &settings));
+    warnings.extend(connector_diagnostics::settings_warnings(&source, &connectors, &settings));
     warnings.extend(missing_entry_warnings(&source, &settings, &connectors, &service_providers));
     let files = ReloadableFiles::new(load_context, checked_files)?;
     warnings.extend(files.table_diagnostics().cloned());

@@ -74,6 +74,12 @@ pub trait KindSettings: Any + fmt::Debug + Send + Sync {
         &[]
     }
 
+    /// Returns true if the identity provider learns the hub's own keys from metadata, which it reads
+    /// about once a day.
+    fn publishes_hub_keys_in_metadata(&self) -> bool {
+        false
+    }
+
     /// Returns the key that allows connections without TLS, if it is set.
     fn insecure_key(&self) -> Option<&'static str> {
         None

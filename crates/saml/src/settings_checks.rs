@@ -42,6 +42,10 @@ impl KindSettings for SamlKind {
         self.single_logout
     }
 
+    fn publishes_hub_keys_in_metadata(&self) -> bool {
+        self.private_keys.is_none()
+    }
+
     fn addresses(&self) -> Vec<&str> {
         self.metadata_url.iter().chain(&self.metadata_query_url).map(String::as_str).collect()
     }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::time::Duration;
 
 use crate::model::Settings;
 use passerelle_connector::ConfiguredConnector;
@@ -10,8 +11,19 @@ use passerelle_protocol::acr::{Level, Platform};
 use passerelle_protocol::ids::{ClientId, ConnectorId};
 use passerelle_settings::{Diagnostic, SourceFile, file_diagnostic};
 
+/// Returns the warnings about settings and connectors that don't fit together.
+pub(crate) fn settings_warnings(
+    source: &SourceFile,
+    connectors: &BTreeMap<ConnectorId, ConfiguredConnector>,
+    settings: &Settings,
+) -> Vec<Diagnostic> {
+    let mut warnings = unknown_category_warnings(connectors, settings);
+    warnings.extend(early_signature_warning(source, connectors, settings));
+    warnings
+}
+
 /// Returns a warning for each connector whose category has no heading.
-pub(crate) fn unknown_category_warnings(
+fn unknown_category_warnings(
     connectors: &BTreeMap<ConnectorId, ConfiguredConnector>,
     settings: &Settings,
 ) -> Vec<Diagnostic> {
@@ -23,6 +35,30 @@ pub(crate) fn unknown_category_warnings(
         unknown_category_warning(&settings.connectors.join(format!("{}.toml", connector.id)))
     };
     unknown.map(warning).collect()
+}
+
+/// Returns a warning if the hub would sign with its next keys before identity providers have read them
+/// in its metadata.
+fn early_signature_warning(
+    source: &SourceFile,
+    connectors: &BTreeMap<ConnectorId, ConfiguredConnector>,
+    settings: &Settings,
+) -> Option<Diagnostic> {
+    const METADATA_READ_EVERY: Duration = Duration::from_secs(24 * 3600);
+    settings.rotate_keys_every_days?;
+    let reads_metadata = |connector: &&ConfiguredConnector| {
+        connector.file.enabled && connector.kind.publishes_hub_keys_in_metadata()
+    };
+    let connector = connectors.values().find(reads_metadata)?;
+    let key = "lifetimes.signing_key_lead_seconds";
+    (settings.lifetimes.signing_key_lead() < METADATA_READ_EVERY).then(|| {
+        let message = format!(
+            "is less than a day, and rotate_keys_every_days is set: the identity provider {} reads the hub's next key in its metadata about once a day, and refuses what it signs before",
+            connector.id
+        );
+        let fix = "write 172800, or private_keys in the connector's file, for keys that the hub does not rotate";
+        source.diagnostic(key, message, fix)
+    })
 }
 
 /// Returns a problem if `subject = "pivot"` and the connector doesn't declare that it verifies

@@ -1,5 +1,6 @@
 //! Tests invalid values of the `[kind.saml]` table.
 
+use crate::tests::Folder;
 use crate::tests::kinds::check;
 
 /// A file that exists in the folder of the tests stands for the metadata, which is read when the
@@ -137,4 +138,24 @@ fn each_bad_setting_is_named_with_its_fix() {
             (", eidas2 = [\"https://refeds.org/profile/mfa\"]", "", "acr", "no value for eidas2"),
         ],
     );
+}
+
+#[test]
+fn a_rotation_of_the_hubs_keys_that_metadata_can_not_announce_in_time_is_a_warning() {
+    const KEY: &str = "lifetimes.signing_key_lead_seconds";
+    let without_keys = SAML.replace("private_keys = { env = \"CONNECTOR_KIND__SECRET\" }", "");
+    let rotated = "rotate_keys_every_days = 90\n";
+    let slow = "rotate_keys_every_days = 90\nlifetimes.signing_key_lead_seconds = 86400\n";
+    for (settings, file, is_warned) in [
+        (rotated, without_keys.as_str(), true),
+        (rotated, SAML, false),
+        (slow, without_keys.as_str(), false),
+        ("", without_keys.as_str(), false),
+    ] {
+        let settings = format!("{settings}identity_source");
+        let folder = Folder::good().edit("passerelle.toml", "identity_source", &settings);
+        let warnings = folder.with("connectors/kind.toml", file).loaded().warnings;
+        let warned = warnings.iter().any(|warning| warning.key == KEY);
+        assert_eq!(warned, is_warned, "{settings}\n{file}");
+    }
 }
