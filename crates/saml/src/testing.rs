@@ -9,6 +9,7 @@
     reason = "a test double fails its test by panicking"
 )]
 
+pub mod encryption;
 pub mod fake_identity_provider;
 mod key_pair;
 
