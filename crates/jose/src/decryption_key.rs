@@ -130,7 +130,7 @@ impl DecryptionKey {
     }
 
     /// Returns true if the key can decrypt this algorithm.
-    pub(super) fn supports(&self, alg: EncryptionAlg) -> bool {
+    pub fn supports(&self, alg: EncryptionAlg) -> bool {
         self.algorithm_keys.iter().any(|key| key.alg == alg)
     }
 

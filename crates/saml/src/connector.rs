@@ -11,7 +11,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use url::Url;
 
-use crate::authentication::{AuthenticationRules, out_of_scope_rows, response_error};
+use crate::authentication::{AuthenticationRules, out_of_scope_rows};
 use crate::authn_request::{AuthnRequest, encode_post};
 use crate::error_codes::{SAML_METADATA, SAML_REPLAYED};
 use crate::metadata::{IdentityProviderMetadata, SamlEndpoint};
@@ -199,14 +199,17 @@ impl SamlConnector {
         expected: &ExpectedResponse<'_>,
         now: Timestamp,
     ) -> Result<Assertion, ConnectorError> {
+        let decryption = self.keys.decryption_keys(response, now).await;
         let check = |metadata: &IdentityProviderMetadata| {
             let (verification_keys, scopes) = (&metadata.signing_keys, &metadata.scopes);
-            let expected = ExpectedResponse { verification_keys, scopes, ..*expected };
+            let decryption_keys = &decryption.keys;
+            let expected =
+                ExpectedResponse { verification_keys, decryption_keys, scopes, ..*expected };
             check_response(response, &expected, now)
         };
         let unknown_key = ResponseError::Signature(XmlSignatureError::Signature);
         let checked = self.metadata.verify_message(check, |error| *error == unknown_key);
-        checked.await?.0.map_err(|error| response_error(&error))
+        checked.await?.0.map_err(|error| decryption.response_error(&error))
     }
 
     /// Records that an assertion was accepted.
@@ -293,7 +296,6 @@ impl Connector for SamlConnector {
         let now = self.env.now();
         let state = &attempt.request.state;
         let response = self.messages.take_response(code.reveal(), state, now).await?;
-        let decryption_keys = self.keys.decryption_keys(&response, now).await;
         let request_id = self.request_id(state);
         let expected = ExpectedResponse {
             identity_provider: entity_id,
@@ -303,7 +305,7 @@ impl Connector for SamlConnector {
             requested_at: attempt.redirected_at,
             force_authn: forces_authn(&attempt.request),
             verification_keys: &[],
-            decryption_keys: &decryption_keys,
+            decryption_keys: &[],
             allow_cbc: self.kind.allow_cbc,
             scopes: &[],
         };

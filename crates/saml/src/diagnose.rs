@@ -2,6 +2,7 @@
 
 use crate::connector::SamlConnector;
 use crate::metadata::IdentityProviderMetadata;
+use crate::service_provider_keys::DeviceDecryptionLimits;
 use passerelle_connector::diagnostic::{CheckDiagnostic, DiagnosisContext};
 use passerelle_connector::hub_page::base_url_from_redirect_uri;
 use passerelle_egress::certificate_expiry::MIN_CERTIFICATE_DAYS;
@@ -24,6 +25,8 @@ impl SamlConnector {
         diagnostics.extend(metadata.valid_until.map(|end| self.check_validity("validity", end)));
         diagnostics
             .extend(self.keys.expires_at().map(|end| self.check_validity("certificate", end)));
+        let limits = self.keys.device_decryption_limits(self.env.now());
+        diagnostics.extend(limits.map(encryption_diagnostic));
         diagnostics.push(match self.single_sign_on(&metadata) {
             Err(error) => {
                 let fix = "remove request_binding, or correct the metadata";
@@ -68,6 +71,27 @@ impl SamlConnector {
             CheckDiagnostic::ok(name, message)
         }
     }
+}
+
+/// Reports which encryption a login needs: the identity provider chooses it, and devices differ.
+fn encryption_diagnostic(limits: DeviceDecryptionLimits) -> CheckDiagnostic {
+    const SHA1: &str = "RSA-OAEP with SHA-1 (rsa-oaep-mgf1p), the usual form";
+    const SHA256: &str = "RSA-OAEP with SHA-256 for both parts (rsa-oaep with mgf1sha256)";
+    let DeviceDecryptionLimits { location, has_sha1, has_sha256 } = limits;
+    let (can, cannot) = match (has_sha1, has_sha256) {
+        (true, true) => {
+            let message =
+                format!("the hub's key in {} decrypts {SHA1}, and {SHA256}", location.as_str());
+            return CheckDiagnostic::ok("encryption", message);
+        }
+        (true, false) => (SHA1, SHA256),
+        (false, _) => (SHA256, SHA1),
+    };
+    CheckDiagnostic::warning(
+        "encryption",
+        format!("the hub's key in {} decrypts {can}, and not {cannot}", location.as_str()),
+        "if the identity provider encrypts, let it use that form; or set private_keys, whose key decrypts each form",
+    )
 }
 
 fn key_diagnostic(metadata: &IdentityProviderMetadata) -> CheckDiagnostic {

@@ -8,11 +8,12 @@ use crate::connector::SamlConnector;
 use crate::error_codes as codes;
 use crate::metadata::IdentityProviderMetadata;
 use crate::response::{
-    Assertion, ClaimedRequest, ExpectedResponse, ResponseError, check_response, decode_response,
+    Assertion, ClaimedRequest, ExpectedResponse, check_response, decode_response,
 };
 use crate::saml_service_provider::SamlServiceProvider;
 use passerelle_connector::diagnostic::{CheckDiagnostic, SampleVerification};
 use passerelle_connector::dropped_claims::DroppedClaimRow;
+use passerelle_connector::error::ConnectorError;
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::env::Timestamp;
 
@@ -38,7 +39,7 @@ impl SamlConnector {
         };
         let outcome = match decoded {
             Ok(response) => self.check_sample(&response, metadata).await,
-            Err(error) => Err(error),
+            Err(error) => Err(response_error(&error)),
         };
         Some(match outcome {
             Err(error) => SampleVerification::rejected(rejection(&error)),
@@ -73,10 +74,10 @@ impl SamlConnector {
         &self,
         response: &[u8],
         metadata: &IdentityProviderMetadata,
-    ) -> Result<(Assertion, SamlServiceProvider, Timestamp), ResponseError> {
-        let claimed = ClaimedRequest::read(response)?;
+    ) -> Result<(Assertion, SamlServiceProvider, Timestamp), ConnectorError> {
+        let claimed = ClaimedRequest::read(response).map_err(|error| response_error(&error))?;
         let hub = self.service_provider(claimed.base_url(&self.id));
-        let decryption_keys = self.keys.decryption_keys(response, self.env.now()).await;
+        let decryption = self.keys.decryption_keys(response, self.env.now()).await;
         let expected = ExpectedResponse {
             identity_provider: &self.kind.entity_id,
             service_provider: &hub.entity_id,
@@ -85,23 +86,26 @@ impl SamlConnector {
             requested_at: claimed.issued_at - ASSUMED_DELAY,
             force_authn: false,
             verification_keys: &metadata.signing_keys,
-            decryption_keys: &decryption_keys,
+            decryption_keys: &decryption.keys,
             allow_cbc: self.kind.allow_cbc,
             scopes: &metadata.scopes,
         };
-        let assertion = check_response(response, &expected, claimed.issued_at)?;
+        let assertion = check_response(response, &expected, claimed.issued_at)
+            .map_err(|error| decryption.response_error(&error))?;
         Ok((assertion, hub, claimed.issued_at))
     }
 }
 
-fn rejection(error: &ResponseError) -> CheckDiagnostic {
-    let refused = response_error(error);
+fn rejection(refused: &ConnectorError) -> CheckDiagnostic {
     let fix = match refused.code {
         codes::SAML_SIGNATURE => {
             "get the newest metadata of the identity provider, as it may sign with a new key; copy the response again, as an editor or a mail may have changed it"
         }
         codes::SAML_ENCRYPTION => {
             "give the identity provider the hub's current metadata, and let it encrypt with AES-GCM and RSA-OAEP"
+        }
+        ErrorCode::KeyDeviceUnavailable => {
+            "sign in in a sandbox instead: this command uses no key in a device"
         }
         codes::SAML_OTHER_REQUEST => {
             "compare entity_id and the hub's entity ID with the response, and begin the login at the hub: responses without a request are refused"

@@ -6,13 +6,19 @@ use arc_swap::ArcSwap;
 use openssl::pkey::{Id, PKey, Private};
 use openssl::x509::X509;
 
-use crate::xml::{EncryptedContentKey, SignatureAlgorithm, XmlDecryptionKey, encrypted_keys};
+use crate::authentication::response_error;
+use crate::error_codes::SAML_ENCRYPTION;
+use crate::response::ResponseError;
+use crate::xml::{
+    EncryptedContentKey, SignatureAlgorithm, XmlDecryptionError, XmlDecryptionKey, encrypted_keys,
+};
 use passerelle_connector::error::ConnectorError;
 use passerelle_egress::certificate_expiry;
-use passerelle_jose::RelyingPartyKeys;
-use passerelle_jose::key_device::DeviceKey;
+use passerelle_jose::decryption_key::DecryptionKey;
+use passerelle_jose::key_device::{DeviceKey, KeyDeviceError, KeyLocation, OaepHash};
 use passerelle_jose::key_type::KeyType;
-use passerelle_protocol::alg::SigningAlg;
+use passerelle_jose::{KeyState, RelyingPartyKeys};
+use passerelle_protocol::alg::{EncryptionAlg, SigningAlg};
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::env::Timestamp;
 use passerelle_protocol::ids::Secret;
@@ -86,35 +92,103 @@ impl ServiceProviderKeys {
     }
 
     /// Returns what decrypts a response: every key, as an identity provider may have read older
-    /// metadata. A key in a device decrypts the encrypted keys of the response here; it decrypts
-    /// RSA-OAEP with one hash function for both parts, and no NameID that is encrypted inside an
-    /// encrypted assertion.
-    pub async fn decryption_keys(&self, response: &[u8], now: Timestamp) -> Vec<XmlDecryptionKey> {
+    /// metadata. A key in a device decrypts the encrypted keys of the response here, and so no
+    /// NameID that is encrypted inside an encrypted assertion.
+    pub async fn decryption_keys(&self, response: &[u8], now: Timestamp) -> DecryptionKeys {
+        let mut decryption = DecryptionKeys::default();
         let keys = match self {
             Self::File(keys) => {
                 let private = keys.iter().map(|key| key.private.clone());
-                return private.filter_map(XmlDecryptionKey::new).collect();
+                decryption.keys.extend(private.filter_map(XmlDecryptionKey::new));
+                return decryption;
             }
             Self::Hub(keys) => keys.load_full(),
         };
-        let mut decryption = Vec::new();
         for (key, _) in keys.states(now).into_iter().filter(|(key, _)| key.key_type == KeyType::Rsa)
         {
-            decryption.extend(key.local_rsa_key().cloned().and_then(XmlDecryptionKey::new));
-            let Some(DeviceKey { device, uri }) = key.device_key() else { continue };
-            for EncryptedContentKey { hash, encrypted } in encrypted_keys(response) {
-                match device.decrypt(uri, hash, &encrypted).await {
-                    Ok(content_key) => decryption.push(XmlDecryptionKey::from_content_key(
-                        encrypted,
-                        content_key.into_inner(),
-                    )),
-                    Err(error) => {
-                        tracing::info!(%error, kid = key.kid, "key of a SAML response not decrypted");
-                    }
+            decryption.keys.extend(key.local_rsa_key().cloned().and_then(XmlDecryptionKey::new));
+            let Some(device_key) = key.device_key() else { continue };
+            for encrypted in encrypted_keys(response) {
+                match decrypt_in_device(key, device_key, encrypted).await {
+                    Ok(content_key) => decryption.keys.extend(content_key),
+                    Err(error) => decryption.device_failure = Some(error),
                 }
             }
         }
         decryption
+    }
+
+    /// Returns the published decryption key if a device holds it, and so limits what it decrypts.
+    pub fn device_decryption_limits(&self, now: Timestamp) -> Option<DeviceDecryptionLimits> {
+        let Self::Hub(keys) = self else { return None };
+        let keys = keys.load();
+        let is_published = |(key, state): &(&DecryptionKey, KeyState)| {
+            key.key_type == KeyType::Rsa && *state == KeyState::Current
+        };
+        let (key, _) = keys.states(now).into_iter().find(is_published)?;
+        key.device_key()?;
+        Some(DeviceDecryptionLimits {
+            location: key.location(),
+            has_sha1: key.supports(EncryptionAlg::RsaOaep),
+            has_sha256: key.supports(EncryptionAlg::RsaOaep256),
+        })
+    }
+}
+
+/// Which forms of RSA-OAEP a key in a device decrypts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DeviceDecryptionLimits {
+    pub location: KeyLocation,
+    pub has_sha1: bool,
+    pub has_sha256: bool,
+}
+
+/// What may decrypt one response.
+#[derive(Default, Debug)]
+pub struct DecryptionKeys {
+    pub keys: Vec<XmlDecryptionKey>,
+    /// Why a key in a device decrypted nothing, except that it is another key.
+    device_failure: Option<ConnectorError>,
+}
+
+impl DecryptionKeys {
+    /// Returns the error of a refused response: that of the device, if it kept the hub from
+    /// decrypting it.
+    pub(crate) fn response_error(&self, error: &ResponseError) -> ConnectorError {
+        let undecryptable = ResponseError::Decryption(XmlDecryptionError::Undecryptable);
+        let failure = self.device_failure.as_ref().filter(|_| *error == undecryptable);
+        failure.cloned().unwrap_or_else(|| response_error(error))
+    }
+}
+
+/// Returns `None` for a content key that is encrypted to another key.
+async fn decrypt_in_device(
+    key: &DecryptionKey,
+    DeviceKey { device, uri }: &DeviceKey,
+    EncryptedContentKey { hash, encrypted }: EncryptedContentKey,
+) -> Result<Option<XmlDecryptionKey>, ConnectorError> {
+    let is_supported = |hash: &OaepHash| {
+        key.supports(match hash {
+            OaepHash::Sha1 => EncryptionAlg::RsaOaep,
+            OaepHash::Sha256 => EncryptionAlg::RsaOaep256,
+        })
+    };
+    let hash = hash.filter(is_supported).ok_or_else(|| {
+        let detail = format!(
+            "the hub's key in {} does not decrypt this form of RSA-OAEP; `passerelle check connector --online` says what it decrypts",
+            uri.location().as_str()
+        );
+        ConnectorError::new(SAML_ENCRYPTION, detail)
+    })?;
+    match device.decrypt(uri, hash, &encrypted).await {
+        Ok(content) => {
+            Ok(Some(XmlDecryptionKey::from_content_key(encrypted, content.into_inner())))
+        }
+        Err(KeyDeviceError::Rejected(_)) => Ok(None),
+        Err(error) => Err(ConnectorError::new(
+            ErrorCode::KeyDeviceUnavailable,
+            format!("the assertion is not decrypted: {error}"),
+        )),
     }
 }
 

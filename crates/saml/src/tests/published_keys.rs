@@ -12,20 +12,27 @@ use passerelle_jose::RelyingPartyKeys;
 use passerelle_jose::decryption_key::DecryptionKey;
 use passerelle_jose::device_key_uri::DeviceKeyUri;
 use passerelle_jose::key_device::{
-    DeviceKey, DeviceSigningKey, KeyDevice, KeyDeviceError, KeyLocation, OaepHash,
+    DeviceKey, DeviceSigningKey, KeyDevice, KeyDeviceError, KeyLocation, OaepHash, UnusedKeyDevice,
 };
 use passerelle_jose::pkcs11_uri::Pkcs11Uri;
 use passerelle_jose::testing::sample_keys;
 use passerelle_jose::{Keyring, SigningKey, generate_ephemeral};
 use passerelle_protocol::alg::{EncryptionAlg, SigningAlg};
+use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::env::Timestamp;
 use passerelle_protocol::ids::Secret;
 
 use super::identity_provider::*;
+use crate::authentication::response_error;
+use crate::error_codes::{SAML_ENCRYPTION, SAML_SIGNATURE};
+use crate::response::ResponseError;
 use crate::service_provider_keys::ServiceProviderKeys;
-use crate::xml::{SignatureAlgorithm, VerificationKey, XmlDecryptionKey};
+use crate::xml::{
+    SignatureAlgorithm, VerificationKey, XmlDecryptionError, XmlDecryptionKey, XmlSignatureError,
+};
 
 const T0: Timestamp = Timestamp::from_seconds(1_790_000_000);
+const UNDECRYPTABLE: ResponseError = ResponseError::Decryption(XmlDecryptionError::Undecryptable);
 const LEAD: Duration = Duration::from_secs(20 * 60);
 
 fn signing_key(alg: SigningAlg, from: Timestamp) -> SigningKey {
@@ -84,8 +91,8 @@ async fn a_key_rollover_of_the_hub_is_published_before_the_next_key_signs() {
     assert!(encrypts_to(&later.encryption, &privates[1]));
     for private in &privates {
         let response = response_encrypted_to(private, &GCM);
-        let decryption_keys = keys.decryption_keys(response.as_bytes(), turn + LEAD).await;
-        assert!(checks(&response, &decryption_keys));
+        let decryption = keys.decryption_keys(response.as_bytes(), turn + LEAD).await;
+        assert!(checks(&response, &decryption.keys));
     }
 }
 
@@ -147,8 +154,11 @@ impl KeyDevice for Device {
     }
 }
 
-#[tokio::test]
-async fn a_key_in_a_device_decrypts_an_assertion() {
+/// A key in a device, with its private half.
+fn key_in_device(
+    algorithms: &[EncryptionAlg],
+    device: impl FnOnce(PKey<Private>) -> Arc<dyn KeyDevice>,
+) -> (ServiceProviderKeys, PKey<Private>) {
     let jwk = generate_ephemeral(SigningAlg::RS256).unwrap();
     let local = DecryptionKey::parse(&jwk, T0).unwrap();
     let private = local.local_rsa_key().unwrap().clone();
@@ -156,16 +166,49 @@ async fn a_key_in_a_device_decrypts_an_assertion() {
     let public: serde_json::Map<_, _> =
         public.map(|(name, value)| (name.clone(), value.clone())).collect();
     let uri = DeviceKeyUri::Pkcs11(Pkcs11Uri::from_id(vec![1]));
-    let device = DeviceKey { device: Arc::new(Device(private.clone())), uri };
-    let in_device =
-        DecryptionKey::in_device(&public, &[EncryptionAlg::RsaOaep256], &device, T0).unwrap();
+    let device = DeviceKey { device: device(private.clone()), uri };
+    let in_device = DecryptionKey::in_device(&public, algorithms, &device, T0).unwrap();
     assert!(in_device.local_rsa_key().is_none());
     let signing = vec![signing_key(SigningAlg::ES256, T0), signing_key(SigningAlg::RS256, T0)];
-    let keys = hub(vec![sample_keys::ec(T0), in_device], signing);
-    let response = response_encrypted_to(&private, &GCM);
-    let decryption_keys = keys.decryption_keys(response.as_bytes(), T0).await;
-    assert!(checks(&response, &decryption_keys));
+    (hub(vec![sample_keys::ec(T0), in_device], signing), private)
+}
+
+const SHA1: EncryptionAlg = EncryptionAlg::RsaOaep;
+const SHA256: EncryptionAlg = EncryptionAlg::RsaOaep256;
+
+#[tokio::test]
+async fn a_key_in_a_device_decrypts_the_forms_that_the_device_has() {
+    for (algorithms, form, is_decrypted) in [
+        (&[SHA256, SHA1][..], GCM, true),
+        (&[SHA256, SHA1], SHA256_OAEP, true),
+        (&[SHA1], GCM, true),
+        (&[SHA1], SHA256_OAEP, false),
+        (&[SHA256], GCM, false),
+        (&[SHA256, SHA1], SHA256_MGF1P, false),
+    ] {
+        let (keys, private) = key_in_device(algorithms, |private| Arc::new(Device(private)));
+        let response = response_encrypted_to(&private, &form);
+        let decryption = keys.decryption_keys(response.as_bytes(), T0).await;
+        assert_eq!(checks(&response, &decryption.keys), is_decrypted, "{algorithms:?}");
+        let refused = decryption.response_error(&UNDECRYPTABLE);
+        assert_eq!(refused.code, SAML_ENCRYPTION);
+        let names_reason = refused.detail.contains("pkcs11 does not decrypt this form");
+        assert_eq!(names_reason, !is_decrypted, "{algorithms:?}: {refused}");
+    }
+    let (keys, _) = key_in_device(&[SHA256, SHA1], |private| Arc::new(Device(private)));
     let other = response_encrypted_to(&KEYS.hub, &GCM);
-    let decryption_keys = keys.decryption_keys(other.as_bytes(), T0).await;
-    assert!(decryption_keys.is_empty() && !checks(&other, &decryption_keys));
+    let decryption = keys.decryption_keys(other.as_bytes(), T0).await;
+    assert!(decryption.keys.is_empty());
+    assert_eq!(decryption.response_error(&UNDECRYPTABLE), response_error(&UNDECRYPTABLE));
+}
+
+#[tokio::test]
+async fn an_assertion_that_a_failed_device_does_not_decrypt_is_not_the_fault_of_its_sender() {
+    let absent = |_| Arc::new(UnusedKeyDevice(KeyLocation::Pkcs11)) as Arc<dyn KeyDevice>;
+    let (keys, private) = key_in_device(&[SHA1], absent);
+    let response = response_encrypted_to(&private, &GCM);
+    let decryption = keys.decryption_keys(response.as_bytes(), T0).await;
+    assert_eq!(decryption.response_error(&UNDECRYPTABLE).code, ErrorCode::KeyDeviceUnavailable);
+    let forged = ResponseError::Signature(XmlSignatureError::Signature);
+    assert_eq!(decryption.response_error(&forged).code, SAML_SIGNATURE);
 }

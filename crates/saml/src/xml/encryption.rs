@@ -93,13 +93,13 @@ impl XmlDecryptionKey {
 /// A content key that a device must decrypt by RSA-OAEP.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct EncryptedContentKey {
-    /// Hash function of RSA-OAEP and of its mask.
-    pub hash: OaepHash,
+    /// Hash function of RSA-OAEP and of its mask; `None` for other ones and for two, which no device
+    /// decrypts.
+    pub hash: Option<OaepHash>,
     pub encrypted: Vec<u8>,
 }
 
-/// Returns the encrypted keys of a document, before anything of it is verified. Leaves out those
-/// with two different hash functions, which devices don't decrypt.
+/// Returns the encrypted keys of a document, before anything of it is verified.
 pub fn encrypted_keys(document: &[u8]) -> Vec<EncryptedContentKey> {
     let Ok(text) = XmlText::read(document, Limits::RESPONSE) else { return Vec::new() };
     let Ok(document) = text.parse() else { return Vec::new() };
@@ -107,9 +107,9 @@ pub fn encrypted_keys(document: &[u8]) -> Vec<EncryptedContentKey> {
     let read = |key| {
         let KeyTransport { digest, mask } = KeyTransport::read(key).ok()?;
         let hash = match (digest.type_(), mask.type_()) {
-            (Nid::SHA1, Nid::SHA1) => OaepHash::Sha1,
-            (Nid::SHA256, Nid::SHA256) => OaepHash::Sha256,
-            _ => return None,
+            (Nid::SHA1, Nid::SHA1) => Some(OaepHash::Sha1),
+            (Nid::SHA256, Nid::SHA256) => Some(OaepHash::Sha256),
+            _ => None,
         };
         Some(EncryptedContentKey { hash, encrypted: cipher_value(key, Limits::RESPONSE).ok()? })
     };
