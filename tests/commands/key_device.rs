@@ -112,3 +112,32 @@ fn a_swapped_public_half_of_a_decryption_key_in_a_token_is_found_by_a_check() {
         fs::write(&file, content.to_string()).unwrap();
     }
 }
+
+#[cfg(feature = "saml")]
+#[test]
+fn a_check_of_a_saml_connector_names_the_encryption_that_the_token_lacks() {
+    use passerelle_testkit::fake_identity_provider::{ENTITY_ID, FakeIdentityProvider};
+    let Some(hsm) = SoftHsm::start() else { return };
+    let folder = valid_config_folder();
+    let path = folder.path();
+    fs::write(path.join("idp.xml"), FakeIdentityProvider::new().metadata("")).unwrap();
+    let file = path.join("connectors/university.toml");
+    let text = format!(
+        "name = {{ en = \"University\" }}\nlevels = {{ lowest = \"eidas1\", highest = \"eidas1\" }}\n\
+         acr = {{ eidas1 = [\"urn:x\"] }}\n[kind.saml]\nentity_id = \"{ENTITY_ID}\"\n\
+         metadata_file = \"idp.xml\"\n"
+    );
+    fs::write(&file, text).unwrap();
+    let check = ["check", "connector", file.to_str().unwrap(), "--online", "--config"];
+    let (_, text) = run(&check, path);
+    assert!(!text.contains("RSA-OAEP"), "a key in a file decrypts each form: {text}");
+
+    fs::remove_dir_all(path.join("keys")).unwrap();
+    fs::write(path.join("passerelle.toml"), format!("{SETTINGS}{}", hsm.settings())).unwrap();
+    write_private(&path.join("pin"), PIN);
+    assert!(run(&["keys", "new", "--config"], path).0);
+    let (_, text) = run(&check, path);
+    assert!(text.contains("pkcs11 decrypts RSA-OAEP with SHA-1"), "{text}");
+    assert!(text.contains("not RSA-OAEP with SHA-256"), "SoftHSM 2.6 lacks it: {text}");
+    assert!(text.contains("set private_keys"), "{text}");
+}

@@ -16,7 +16,7 @@ use super::keys_in_device::{self, ALL_PURPOSES, check_outage};
 use super::service::Authorize;
 
 /// Replaces the hub's keys by keys in the token.
-fn move_keys(folder: &Path, hsm: &SoftHsm) {
+pub(crate) fn move_keys(folder: &Path, hsm: &SoftHsm) {
     keys_in_device::add_table(folder, &hsm.settings());
     federation::put(folder, "pin", PIN.as_bytes());
     let pin = DeviceCredential::new(None, Secret::new(PIN.to_owned()));

@@ -1,6 +1,8 @@
 //! Users who sign in at a SAML identity provider: whole logins, and what strangers may not do with
 //! responses, which arrive without the cookies of the login.
 
+#[cfg(feature = "pkcs11")]
+mod key_device;
 mod logout;
 
 use std::time::Duration;

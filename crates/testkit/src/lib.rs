@@ -25,7 +25,7 @@ pub use passerelle_ldap::testing::fake_directory;
 pub use passerelle_openid4vp::testing::wallet_credentials;
 pub use passerelle_protocol::testing::{env, skipped, wait};
 #[cfg(feature = "saml")]
-pub use passerelle_saml::testing::fake_identity_provider;
+pub use passerelle_saml::testing::{encryption, fake_identity_provider};
 #[cfg(feature = "redis")]
 pub use passerelle_store::testing::redis_server;
 pub use passerelle_store::testing::{counter_conformance, store_conformance};

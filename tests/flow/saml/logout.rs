@@ -14,7 +14,7 @@ use crate::federation::post_logout_redirect_uri;
 use crate::service::{Authorize, Tokens};
 
 const LOGOUT: &str = "/connectors/university/saml/logout";
-const LOGOUT_URL: &str = "https://hub.example/connectors/university/saml/logout";
+pub(super) const LOGOUT_URL: &str = "https://hub.example/connectors/university/saml/logout";
 const STATE: &str = "a-state-for-the-logout-of-40-characters-";
 
 /// Signs Angela in, and returns the request of that login with the tokens.
@@ -30,7 +30,7 @@ async fn sign_in(
 }
 
 /// Signs out at the bakery, and returns where the browser goes.
-async fn sign_out(browser: &Browser<'_>, tokens: &Tokens) -> String {
+pub(super) async fn sign_out(browser: &Browser<'_>, tokens: &Tokens) -> String {
     let request = Serializer::new(String::new())
         .append_pair("id_token_hint", &tokens.raw_id_token)
         .append_pair("post_logout_redirect_uri", &post_logout_redirect_uri("bakery"))
