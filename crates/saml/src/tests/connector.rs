@@ -16,6 +16,7 @@ use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::env::{Env, Timestamp};
 use passerelle_protocol::ids::Secret;
 use passerelle_protocol::testing::env::{ManualClock, SeededEntropy};
+use passerelle_store::LateStore;
 use passerelle_store::testing::store_conformance::ample_capacities;
 
 use crate::connector::SamlConnector;
@@ -33,6 +34,7 @@ struct Bench {
     saml: SamlConnector,
     /// The same with the mapping of the file.
     connector: Arc<dyn Connector>,
+    store: LateStore,
     attempt: LoginAttempt,
     request: ReceivedRequest,
 }
@@ -55,28 +57,38 @@ fn request() -> UpstreamAuthorizationRequest {
     }
 }
 
+/// Returns the connector of the hub with this number, with more keys in its file, and the same with
+/// the mapping of the file.
+fn connectors(
+    hub: u64,
+    idp: &FakeIdentityProvider,
+    store: &LateStore,
+    more: &str,
+) -> (SamlConnector, Arc<dyn Connector>) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("idp.xml");
+    std::fs::write(&path, idp.metadata("")).unwrap();
+    let file = format!(
+        "name = {{ en = \"U\" }}\nlevels = {{ lowest = \"eidas1\", highest = \"eidas2\" }}\n\
+         acr = {{ eidas1 = [\"{PASSWORD}\"], eidas2 = [\"{MFA}\"] }}\n[kind.saml]\n\
+         entity_id = \"{ENTITY_ID}\"\nmetadata_file = \"{}\"\n{more}\n",
+        path.display()
+    );
+    let configured = configured_of(KINDS, "university", &file, None);
+    let kind = configured.kind.downcast_ref::<SamlKind>().unwrap().clone();
+    let clock = Arc::new(ManualClock::at(NOW));
+    let env = Env::new(clock, Arc::new(SeededEntropy::new(hub)));
+    let context = ConnectorContext { store: store.clone(), ..context(env) };
+    let connector = passerelle_connector::build(&configured, context.clone()).unwrap();
+    (SamlConnector::new(&kind, &configured, context).unwrap(), connector)
+}
+
 impl Bench {
     async fn with(more: &str) -> Self {
         let idp = FakeIdentityProvider::new();
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("idp.xml");
-        std::fs::write(&path, idp.metadata("")).unwrap();
-        let file = format!(
-            "name = {{ en = \"U\" }}\nlevels = {{ lowest = \"eidas1\", highest = \"eidas2\" }}\n\
-             acr = {{ eidas1 = [\"{PASSWORD}\"], eidas2 = [\"{MFA}\"] }}\n[kind.saml]\n\
-             entity_id = \"{ENTITY_ID}\"\nmetadata_file = \"{}\"\n{more}\n",
-            path.display()
-        );
-        let configured = configured_of(KINDS, "university", &file, None);
-        let kind = configured.kind.downcast_ref::<SamlKind>().unwrap().clone();
-        let clock = Arc::new(ManualClock::at(NOW));
         let capacities = ample_capacities().with_records(SAML_MESSAGE, 10);
-        let context = ConnectorContext {
-            store: store_with(capacities.with_records(SAML_ASSERTION, 10)),
-            ..context(Env::new(clock, Arc::new(SeededEntropy::new(1))))
-        };
-        let connector = passerelle_connector::build(&configured, context.clone()).unwrap();
-        let saml = SamlConnector::new(&kind, &configured, context).unwrap();
+        let store = store_with(capacities.with_records(SAML_ASSERTION, 10));
+        let (saml, connector) = connectors(1, &idp, &store, more);
         let redirect = saml.begin_login(request()).await.unwrap();
         let received = ReceivedRequest::from_redirect(&redirect.url, None);
         let attempt = LoginAttempt {
@@ -85,7 +97,7 @@ impl Bench {
             redirected_at: NOW,
             redirect,
         };
-        Self { idp, saml, connector, attempt, request: received }
+        Self { idp, saml, connector, store, attempt, request: received }
     }
 
     /// Completes the attempt with an assertion.
@@ -119,9 +131,11 @@ impl Bench {
 }
 
 #[tokio::test]
-async fn an_assertion_is_accepted_once_even_with_a_new_code() {
-    let bench = Bench::with("").await;
+async fn an_assertion_is_accepted_once_at_all_hubs_even_with_a_new_code() {
+    let mut bench = Bench::with("").await;
     assert!(bench.complete(PASSWORD, &[]).await.is_ok());
+    assert_eq!(bench.complete(PASSWORD, &[]).await.err(), Some(codes::SAML_REPLAYED));
+    (bench.saml, bench.connector) = connectors(2, &bench.idp, &bench.store, "");
     assert_eq!(bench.complete(PASSWORD, &[]).await.err(), Some(codes::SAML_REPLAYED));
 }
 
