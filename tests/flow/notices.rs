@@ -117,7 +117,7 @@ async fn an_invalid_notice_is_not_published_and_each_reason_is_named() {
             json!({ "text": { "en": "x", "english": "x" } }),
             422,
             "Y500111",
-            "text.english: is not a language",
+            "text.english: is not a language;",
         ),
         (
             "a language that the pages lack",
