@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use crate::TRANSIENT;
 use crate::error_codes as codes;
 use crate::logout_subject::LogoutSubject;
-use crate::response::{Assertion, NameId, ResponseError, SamlStatus};
+use crate::response::{Assertion, NameId, PERSISTENT, ResponseError, SamlStatus};
 use crate::saml_service_provider::SamlServiceProvider;
 use crate::settings::SamlKind;
 use passerelle_connector::dropped_claims::DroppedClaimRow;
@@ -19,7 +19,6 @@ use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::env::Timestamp;
 use passerelle_protocol::ids::{ConnectorId, Secret};
 
-const PERSISTENT: &str = "urn:oasis:names:tc:SAML:2.0:nameid-format:persistent";
 /// Claim with the NameID, for `[mapping]`.
 const NAME_ID_CLAIM: &str = "name_id";
 /// Longest subject.

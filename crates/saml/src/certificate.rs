@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use openssl::hash::{MessageDigest, hash};
-use openssl::pkey::{PKey, Public};
+use openssl::pkey::{HasPublic, PKeyRef};
 use passerelle_protocol::env::Timestamp;
 
 use crate::time::format_time;
@@ -36,7 +36,11 @@ pub(crate) struct UnsignedCertificate(Vec<u8>);
 
 impl UnsignedCertificate {
     /// Prepares the certificate of a key. `None` if OpenSSL can't encode the key.
-    pub(crate) fn new(key: &PKey<Public>, common_name: &str, created: Timestamp) -> Option<Self> {
+    pub(crate) fn new(
+        key: &PKeyRef<impl HasPublic>,
+        common_name: &str,
+        created: Timestamp,
+    ) -> Option<Self> {
         let public = key.public_key_to_der().ok()?;
         let digest = hash(MessageDigest::sha256(), &public).ok()?;
         // Positive, and not zero.
@@ -98,7 +102,7 @@ fn der(tag: u8, content: &[u8]) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use openssl::pkey::Private;
+    use openssl::pkey::{PKey, Private};
     use openssl::rsa::Rsa;
     use openssl::x509::X509;
     use passerelle_egress::certificate_expiry::{expiry, timestamp};
@@ -109,9 +113,7 @@ mod tests {
     const CREATED: Timestamp = Timestamp::from_seconds(1_795_971_600);
 
     fn certificate(private: &PKey<Private>, name: &str, created: Timestamp) -> Vec<u8> {
-        let der = private.public_key_to_der().unwrap();
-        let public = PKey::public_key_from_der(&der).unwrap();
-        let unsigned = UnsignedCertificate::new(&public, name, created).unwrap();
+        let unsigned = UnsignedCertificate::new(private, name, created).unwrap();
         let algorithm = SignatureAlgorithm::RSA_SHA256;
         unsigned.with_signature(&algorithm.sign(private, unsigned.signing_input()).unwrap())
     }

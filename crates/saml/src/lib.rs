@@ -15,6 +15,7 @@ mod diagnose;
 mod endpoints;
 mod error_codes;
 mod extension;
+pub mod identity_provider;
 pub mod logout;
 pub mod logout_subject;
 pub mod metadata;

@@ -42,8 +42,8 @@ pub enum LogoutMessageError {
 /// Both parties of a logout message that arrives.
 #[derive(Clone, Copy, Debug)]
 pub struct LogoutParties<'a> {
-    /// Entity ID of the identity provider.
-    pub identity_provider: &'a str,
+    /// Entity ID of the party that sends it.
+    pub sender: &'a str,
     /// Address at which the message arrived.
     pub logout_url: &'a str,
 }
@@ -183,7 +183,7 @@ fn check_message<'a>(
     let is_message = root.is(SAMLP, name) && root.attribute("Version") == Some("2.0");
     let id = id.filter(|_| is_message).ok_or(E::NotALogoutMessage)?;
     let issuer = root.child(SAML, "Issuer")?.ok_or(E::Issuer)?;
-    if issuer.text()? != parties.identity_provider {
+    if issuer.text()? != parties.sender {
         return Err(E::Issuer);
     }
     if root.attribute("Destination") != Some(parties.logout_url) {

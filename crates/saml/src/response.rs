@@ -20,6 +20,8 @@ use crate::xml::{
 };
 use crate::{ENTITY_FORMAT, SAML, SAMLP};
 
+/// Format of a NameID that identifies the user permanently, to one service provider.
+pub const PERSISTENT: &str = "urn:oasis:names:tc:SAML:2.0:nameid-format:persistent";
 /// Longest response in a form, in base64: an encrypted one with a thousand groups is in base64 twice.
 pub const MAX_ENCODED_BYTES: usize = 256 << 10;
 

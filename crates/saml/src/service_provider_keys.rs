@@ -3,10 +3,13 @@
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
+use openssl::error::ErrorStack;
 use openssl::pkey::{Id, PKey, Private};
+use openssl::rsa::Rsa;
 use openssl::x509::X509;
 
 use crate::authentication::response_error;
+use crate::certificate::UnsignedCertificate;
 use crate::error_codes::SAML_ENCRYPTION;
 use crate::response::ResponseError;
 use crate::xml::{
@@ -39,6 +42,30 @@ pub enum ServiceProviderKeys {
 pub struct CertifiedKey {
     pub private: PKey<Private>,
     pub certificate: X509,
+}
+
+impl CertifiedKey {
+    /// Generates a key, whose certificate is valid from now.
+    ///
+    /// # Errors
+    /// OpenSSL failed.
+    pub fn generate(common_name: &str, now: Timestamp) -> Result<Self, ErrorStack> {
+        let private = PKey::from_rsa(Rsa::generate(2048)?)?;
+        let unsigned = UnsignedCertificate::new(&private, common_name, now);
+        let unsigned = unsigned.ok_or_else(ErrorStack::get)?;
+        let signature = REQUEST_ALGORITHM.sign(&private, unsigned.signing_input())?;
+        let certificate = X509::from_der(&unsigned.with_signature(&signature))?;
+        Ok(Self { private, certificate })
+    }
+
+    /// Returns both as the file of `private_keys` has them.
+    ///
+    /// # Errors
+    /// OpenSSL failed.
+    pub fn to_pem(&self) -> Result<String, ErrorStack> {
+        let pem = [self.private.private_key_to_pem_pkcs8()?, self.certificate.to_pem()?].concat();
+        Ok(String::from_utf8_lossy(&pem).into_owned())
+    }
 }
 
 impl ServiceProviderKeys {

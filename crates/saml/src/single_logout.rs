@@ -126,8 +126,7 @@ impl SamlConnector {
         let endpoint = self.single_logout(&metadata);
         let endpoint = endpoint.ok_or_else(|| refused(&"single logout is off"))?;
         let logout_url = self.service_provider(base_url).logout_url;
-        let parties =
-            LogoutParties { identity_provider: &self.kind.entity_id, logout_url: &logout_url };
+        let parties = LogoutParties { sender: &self.kind.entity_id, logout_url: &logout_url };
         let request = SamlLogoutRequest::read(&received.message, &parties, self.env.now());
         let request = request.map_err(|error| refused(&error))?;
         if request.session_indexes.len() > MAX_SESSION_INDEXES {
@@ -164,8 +163,7 @@ impl SamlConnector {
     async fn log_logout_response(&self, query: &str, base_url: &str) -> Result<(), ConnectorError> {
         let (received, _) = self.verify_message(query).await?;
         let logout_url = self.service_provider(base_url).logout_url;
-        let parties =
-            LogoutParties { identity_provider: &self.kind.entity_id, logout_url: &logout_url };
+        let parties = LogoutParties { sender: &self.kind.entity_id, logout_url: &logout_url };
         let is_complete = read_logout_response(&received.message, &parties, self.env.now());
         if !is_complete.map_err(|error| refused(&error))? {
             return Err(refused(&"the identity provider did not end every session"));

@@ -86,7 +86,8 @@ impl ServiceProviderMetadata<'_> {
     }
 }
 
-fn write_key(xml: &mut String, purpose: &str, certificate: &str) {
+/// Writes the certificate of a key, in base64.
+pub(crate) fn write_key(xml: &mut String, purpose: &str, certificate: &str) {
     let _ = write!(
         xml,
         "<md:KeyDescriptor use=\"{purpose}\"><ds:KeyInfo xmlns:ds=\"{DSIG}\"><ds:X509Data>\

@@ -1,7 +1,6 @@
 //! An identity provider that answers the requests of a hub as a test wants.
 
 use std::io::Read as _;
-use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -11,12 +10,14 @@ use passerelle_protocol::env::Timestamp;
 use url::Url;
 
 use super::KeyPair;
+use crate::identity_provider::{AssertedUser, PublishedIdentityProvider, sign_redirect};
+pub use crate::identity_provider::{FormFields, ReceivedRequest};
 use crate::logout::LogoutMessage;
-use crate::redirect::{ReceivedMessage, RedirectMessage};
+use crate::redirect::ReceivedMessage;
 use crate::response::NameId;
-use crate::time::format_time;
-use crate::xml::{Element, Limits, SignatureAlgorithm, Untrusted, VerificationKey, XmlText};
-use crate::{SAML, SAMLP};
+use crate::service_provider_keys::CertifiedKey;
+use crate::xml::{Limits, SignatureAlgorithm, VerificationKey, XmlText};
+use crate::{HTTP_POST, HTTP_REDIRECT, SAML};
 
 pub const ENTITY_ID: &str = "https://idp.example/saml";
 pub const SINGLE_SIGN_ON: &str = "https://idp.example/sso";
@@ -29,22 +30,6 @@ pub struct FakeIdentityProvider {
     pub key: KeyPair,
 }
 
-/// A request as the identity provider reads it.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ReceivedRequest {
-    pub id: String,
-    pub issuer: String,
-    pub consumer_url: String,
-    pub relay_state: String,
-    pub force_authn: bool,
-    /// Requested classes.
-    pub contexts: Vec<String>,
-    pub xml: String,
-}
-
-/// Fields of the form that the browser posts to the hub.
-pub type FormFields = [(&'static str, String); 2];
-
 impl FakeIdentityProvider {
     /// Generates its key.
     pub fn new() -> Self {
@@ -53,23 +38,17 @@ impl FakeIdentityProvider {
 
     /// Returns its metadata. `attributes` are further ones of `IDPSSODescriptor`.
     pub fn metadata(&self, attributes: &str) -> String {
-        format!(
-            concat!(
-                r#"<md:EntityDescriptor xmlns:md="urn:oasis:names:tc:SAML:2.0:metadata" entityID="{entity}">"#,
-                r#"<md:IDPSSODescriptor protocolSupportEnumeration="urn:oasis:names:tc:SAML:2.0:protocol" {attributes}>"#,
-                r#"<md:KeyDescriptor use="signing"><ds:KeyInfo xmlns:ds="http://www.w3.org/2000/09/xmldsig#"><ds:X509Data>"#,
-                r#"<ds:X509Certificate>{certificate}</ds:X509Certificate></ds:X509Data></ds:KeyInfo></md:KeyDescriptor>"#,
-                r#"<md:SingleLogoutService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect" Location="{slo}"/>"#,
-                r#"<md:SingleSignOnService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect" Location="{sso}"/>"#,
-                r#"<md:SingleSignOnService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST" Location="{sso}/post"/>"#,
-                r#"</md:IDPSSODescriptor></md:EntityDescriptor>"#
-            ),
-            entity = ENTITY_ID,
-            sso = SINGLE_SIGN_ON,
-            slo = SINGLE_LOGOUT,
-            attributes = attributes,
-            certificate = STANDARD.encode(self.key.certificate()),
-        )
+        let published = PublishedIdentityProvider {
+            entity_id: ENTITY_ID,
+            certificate: &self.key.certificate(),
+            single_sign_on: &[
+                (HTTP_REDIRECT, SINGLE_SIGN_ON),
+                (HTTP_POST, &format!("{SINGLE_SIGN_ON}/post")),
+            ],
+            single_logout: SINGLE_LOGOUT,
+            attributes,
+        };
+        published.to_xml()
     }
 
     /// Returns a signed assertion about Angela in a response, after text replacements, of which each
@@ -91,16 +70,12 @@ impl FakeIdentityProvider {
         now: Timestamp,
         assertion: &str,
     ) -> FormFields {
-        let success = r#"<samlp:StatusCode Value="urn:oasis:names:tc:SAML:2.0:status:Success"/>"#;
-        form_fields(request, &response(request, now, success, assertion))
+        request.response(ENTITY_ID, Ok(assertion), now)
     }
 
     /// Returns a response that states an error.
     pub fn refuse(&self, request: &ReceivedRequest, now: Timestamp, status: &str) -> FormFields {
-        let code = format!(
-            r#"<samlp:StatusCode Value="urn:oasis:names:tc:SAML:2.0:status:Responder"><samlp:StatusCode Value="urn:oasis:names:tc:SAML:2.0:status:{status}"/></samlp:StatusCode>"#
-        );
-        form_fields(request, &response(request, now, &code, ""))
+        request.response(ENTITY_ID, Err(status), now)
     }
 
     /// Returns the query of a signed request to end the session of a login, or without one all
@@ -143,11 +118,10 @@ impl FakeIdentityProvider {
     }
 
     fn sign_redirect(&self, location: &str, name: &str, xml: &str, relay_state: &str) -> String {
-        let (location, algorithm) = (Url::parse(location).unwrap(), self.key.algorithm);
-        let message =
-            RedirectMessage::new(&location, name, xml, Some(relay_state), Some(algorithm));
-        let signature = algorithm.sign(&self.key.private, message.signing_input()).unwrap();
-        message.with_signature(&signature).query().unwrap().to_owned()
+        let location = Url::parse(location).unwrap();
+        let KeyPair { private, algorithm } = &self.key;
+        let signed = sign_redirect(&location, name, xml, Some(relay_state), private, *algorithm);
+        signed.unwrap().query().unwrap().to_owned()
     }
 }
 
@@ -177,7 +151,7 @@ impl ReceivedRequest {
         let deflated = STANDARD.decode(parameter("SAMLRequest").unwrap()).unwrap();
         let mut xml = Vec::new();
         DeflateDecoder::new(&deflated[..]).read_to_end(&mut xml).unwrap();
-        Self::read(&xml, parameter("RelayState").unwrap())
+        Self::read(str::from_utf8(&xml).unwrap(), parameter("RelayState").unwrap()).unwrap()
     }
 
     /// Reads a request in a form. With the certificate of the hub, its signature must be right.
@@ -187,25 +161,7 @@ impl ReceivedRequest {
             let text = XmlText::read(&xml, Limits::RESPONSE).unwrap();
             text.parse().unwrap().root().verify_signature(&[hub_key(hub)]).unwrap();
         }
-        Self::read(&xml, relay_state.to_owned())
-    }
-
-    fn read(xml: &[u8], relay_state: String) -> Self {
-        let text = XmlText::read(xml, Limits::RESPONSE).unwrap();
-        let document = text.parse().unwrap();
-        let root = document.root();
-        assert!(root.is(SAMLP, "AuthnRequest"));
-        let attribute = |name: &str| root.attribute(name).unwrap().to_owned();
-        let text_of = |element: Element<'_, Untrusted>| element.text().unwrap().to_owned();
-        Self {
-            id: attribute("ID"),
-            issuer: text_of(root.child(SAML, "Issuer").unwrap().unwrap()),
-            consumer_url: attribute("AssertionConsumerServiceURL"),
-            relay_state,
-            force_authn: root.attribute("ForceAuthn") == Some("true"),
-            contexts: root.descendants_named(SAML, "AuthnContextClassRef").map(text_of).collect(),
-            xml: text.as_str().to_owned(),
-        }
+        Self::read(str::from_utf8(&xml).unwrap(), relay_state.to_owned()).unwrap()
     }
 }
 
@@ -217,10 +173,9 @@ pub fn hub_key(certificate: &X509) -> VerificationKey {
 /// Returns a new key of the hub with its certificate, as the file of `private_keys` has them, and the
 /// certificate.
 pub fn hub_key_pem() -> (String, X509) {
-    let pair = KeyPair::rsa(2048);
-    let certificate = X509::from_der(&pair.certificate()).unwrap();
-    let pem = [pair.private.private_key_to_pem_pkcs8().unwrap(), certificate.to_pem().unwrap()];
-    (String::from_utf8(pem.concat()).unwrap(), certificate)
+    let key =
+        CertifiedKey::generate("hub.example", Timestamp::from_seconds(1_000_000_000)).unwrap();
+    (key.to_pem().unwrap(), key.certificate)
 }
 
 /// Returns an unsigned assertion about Angela, after text replacements, of which each must occur.
@@ -239,56 +194,16 @@ pub fn assertion(
         ("birthplace", "75107"),
         ("birthcountry", "99100"),
     ];
-    let attributes = attributes.map(|(name, value)| {
-        format!(
-            r#"<saml:Attribute Name="{name}"><saml:AttributeValue>{value}</saml:AttributeValue></saml:Attribute>"#
-        )
-    });
-    let xml = format!(
-        concat!(
-            r#"<saml:Assertion xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion" ID="_a{id}" Version="2.0" IssueInstant="{now}">"#,
-            r#"<saml:Issuer>{issuer}</saml:Issuer>"#,
-            r#"<saml:Subject><saml:NameID Format="urn:oasis:names:tc:SAML:2.0:nameid-format:persistent">angela-7</saml:NameID>"#,
-            r#"<saml:SubjectConfirmation Method="urn:oasis:names:tc:SAML:2.0:cm:bearer">"#,
-            r#"<saml:SubjectConfirmationData InResponseTo="{id}" NotOnOrAfter="{end}" Recipient="{recipient}"/>"#,
-            r#"</saml:SubjectConfirmation></saml:Subject>"#,
-            r#"<saml:Conditions NotBefore="{now}" NotOnOrAfter="{end}">"#,
-            r#"<saml:AudienceRestriction><saml:Audience>{audience}</saml:Audience></saml:AudienceRestriction></saml:Conditions>"#,
-            r#"<saml:AuthnStatement AuthnInstant="{now}" SessionIndex="_s{id}">"#,
-            r#"<saml:AuthnContext><saml:AuthnContextClassRef>{class}</saml:AuthnContextClassRef></saml:AuthnContext></saml:AuthnStatement>"#,
-            r#"<saml:AttributeStatement>{attributes}</saml:AttributeStatement></saml:Assertion>"#
-        ),
-        id = request.id,
-        now = format_time(now),
-        end = format_time(now + Duration::from_secs(300)),
-        issuer = ENTITY_ID,
-        recipient = request.consumer_url,
-        audience = request.issuer,
-        class = class,
-        attributes = attributes.concat(),
-    );
+    let session_index = format!("_s{}", request.id);
+    let user = AssertedUser {
+        name_id: "angela-7",
+        session_index: &session_index,
+        class,
+        attributes: &attributes,
+    };
+    let xml = request.assertion(ENTITY_ID, &user, now);
     edits.iter().fold(xml, |xml, (from, to)| {
         assert!(xml.contains(from), "{from} is not in {xml}");
         xml.replacen(from, to, 1)
     })
-}
-
-fn response(request: &ReceivedRequest, now: Timestamp, status: &str, assertion: &str) -> String {
-    format!(
-        concat!(
-            r#"<samlp:Response xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol" ID="_p{id}" Version="2.0" IssueInstant="{now}" Destination="{destination}" InResponseTo="{id}">"#,
-            r#"<saml:Issuer xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion">{issuer}</saml:Issuer>"#,
-            r#"<samlp:Status>{status}</samlp:Status>{assertion}</samlp:Response>"#
-        ),
-        id = request.id,
-        now = format_time(now),
-        destination = request.consumer_url,
-        issuer = ENTITY_ID,
-        status = status,
-        assertion = assertion,
-    )
-}
-
-fn form_fields(request: &ReceivedRequest, xml: &str) -> FormFields {
-    [("SAMLResponse", STANDARD.encode(xml)), ("RelayState", request.relay_state.clone())]
 }

@@ -10,7 +10,7 @@ use openssl::pkey::{PKey, Private};
 use openssl::rsa::Rsa;
 use openssl::x509::X509Builder;
 
-use crate::signed_document::UnsignedDocument;
+use crate::identity_provider::sign_document;
 use crate::xml::{SignatureAlgorithm, VerificationKey};
 
 /// A key with a certificate.
@@ -57,9 +57,7 @@ impl KeyPair {
 
     /// Signs the outermost element of a document.
     pub fn sign(&self, xml: &str) -> String {
-        let unsigned = UnsignedDocument::new(xml, self.algorithm).unwrap();
-        let signature = self.algorithm.sign(&self.private, unsigned.signing_input()).unwrap();
-        unsigned.with_signature(&signature)
+        sign_document(xml, &self.private, self.algorithm).unwrap()
     }
 
     /// Changes `SignedInfo`, and signs it again. `edit` must keep its canonical form.

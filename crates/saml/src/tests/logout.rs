@@ -11,7 +11,7 @@ use crate::response::NameId;
 use crate::xml::{SignatureAlgorithm, XmlError, XmlSignatureError as S};
 
 const PARTIES: LogoutParties<'static> = LogoutParties {
-    identity_provider: "https://idp.example/saml",
+    sender: "https://idp.example/saml",
     logout_url: "https://hub.example/saml/logout",
 };
 
@@ -21,7 +21,7 @@ fn message() -> LogoutMessage<'static> {
         id: "_l1",
         issued_at: time("2026-11-29T17:00:00Z"),
         destination: PARTIES.logout_url,
-        issuer: PARTIES.identity_provider,
+        issuer: PARTIES.sender,
     }
 }
 

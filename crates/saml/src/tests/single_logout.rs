@@ -115,7 +115,7 @@ async fn the_hub_asks_to_end_the_session_of_the_login() {
     let received =
         ReceivedMessage::verify(url.query().unwrap(), &[fixture.hub_key().await]).unwrap();
     assert_eq!(received.relay_state.as_deref(), Some("the state"));
-    let parties = LogoutParties { identity_provider: HUB, logout_url: "https://idp.example/slo" };
+    let parties = LogoutParties { sender: HUB, logout_url: "https://idp.example/slo" };
     let request = SamlLogoutRequest::read(&received.message, &parties, time(NOW)).unwrap();
     assert_eq!(request.name_id.value, "angela-7");
     let format = "urn:oasis:names:tc:SAML:2.0:nameid-format:persistent";
@@ -175,10 +175,7 @@ async fn the_answer_goes_to_the_identity_provider_signed_whether_the_sessions_en
         let message = ReceivedMessage::verify(answer.query().unwrap(), &keys).unwrap();
         assert!(message.is_response);
         assert_eq!(message.relay_state.as_deref(), Some("r"));
-        let parties = LogoutParties {
-            identity_provider: HUB,
-            logout_url: "https://idp.example/slo/response",
-        };
+        let parties = LogoutParties { sender: HUB, logout_url: "https://idp.example/slo/response" };
         let message = message.message;
         assert_eq!(read_logout_response(&message, &parties, time(NOW)), Ok(has_ended));
         assert_eq!(message.parse().unwrap().root().attribute("InResponseTo"), Some("_l1"));

@@ -187,7 +187,7 @@ fn saml_metadata() -> FuzzFunction {
 fn saml_redirect() -> FuzzFunction {
     let key = SamlKey::new();
     let location = Url::parse(LOGOUT_URL).unwrap();
-    let parties = LogoutParties { identity_provider: IDENTITY_PROVIDER, logout_url: LOGOUT_URL };
+    let parties = LogoutParties { sender: IDENTITY_PROVIDER, logout_url: LOGOUT_URL };
     Box::new(move |data| {
         let Ok(text) = str::from_utf8(data) else { return false };
         let Some(xml) = text.strip_prefix("sign\n") else {
