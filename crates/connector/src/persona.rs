@@ -13,7 +13,6 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 use url::form_urlencoded::Serializer;
 
 use super::diagnostic::{CheckDiagnostic, DiagnosisContext};
@@ -21,7 +20,7 @@ use super::error::ConnectorError;
 use super::kind_settings::{ConnectorKind, ConnectorKindFormat, connector_kind};
 use super::login_page_codes::LoginPageCodes;
 use super::port::{Connector, ConnectorContext};
-use super::sandbox_form::{SandboxChoiceError, SandboxForm, SandboxOffer, SandboxUser};
+use super::sandbox_form::{SandboxChoiceError, SandboxForm, SandboxOffer};
 use super::{ConfiguredConnector, ConnectorFile, SandboxMode, code_flow, hub_page};
 use passerelle_federation::assurance::Level;
 use passerelle_federation::assurance::acr::AcrPolicy;
@@ -34,7 +33,7 @@ use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::env::{Env, Timestamp};
 use passerelle_protocol::ids::{ConnectorId, Secret};
 use passerelle_settings::FieldDiagnostic;
-pub use person::{Persona, SimulatedFailure};
+pub use person::{Persona, SimulatedFailure, offer_persons};
 pub use settings::PersonaKind;
 
 const MAX_STATE_BYTES: usize = 1024;
@@ -142,16 +141,10 @@ impl PersonaConnector {
 #[async_trait]
 impl SandboxForm for PersonaConnector {
     fn offer(&self) -> SandboxOffer {
-        let user = |Persona { id, label, hint, .. }: &Persona| SandboxUser {
-            id: id.clone(),
-            label: label.clone(),
-            hint: hint.clone(),
-        };
         SandboxOffer {
-            users: self.personas.iter().map(user).collect(),
             levels: self.offered_levels().collect(),
             methods: amr::METHODS,
-            failures: SimulatedFailure::ALL.iter().map(|failure| failure.as_str()).collect(),
+            ..offer_persons(&self.personas)
         }
     }
 
@@ -187,10 +180,7 @@ impl PersonaConnector {
     fn parse_choice(&self, form: &[(String, String)]) -> Result<FormChoice, SandboxChoiceError> {
         let failure = match form_field(form, "failure") {
             Ok(name) => Some(
-                SimulatedFailure::ALL
-                    .iter()
-                    .find(|failure| failure.as_str() == name)
-                    .copied()
+                SimulatedFailure::from_name(name)
                     .ok_or(SandboxChoiceError::InvalidField("failure"))?,
             ),
             Err(_) => None,
@@ -309,7 +299,7 @@ impl Connector for PersonaConnector {
                 UpstreamAmr::from_methods(&picked.methods)
             },
             auth_time: Some(picked.at),
-            claims: persona_claims(picked.person, picked.failure),
+            claims: picked.person.into_claims(picked.failure),
             unmapped_claims: Vec::new(),
             session_ends_at: None,
             session_hint: None,
@@ -334,28 +324,6 @@ impl Connector for PersonaConnector {
     fn sandbox_form(&self) -> Option<&dyn SandboxForm> {
         Some(self)
     }
-}
-
-/// Returns the claims of a person, changed by the simulated failure.
-fn persona_claims(person: Persona, failure: Option<SimulatedFailure>) -> Map<String, Value> {
-    let family_name = match failure {
-        Some(SimulatedFailure::UnknownPerson) => Some("INCONNU AU REPERTOIRE".to_owned()),
-        _ => person.family_name,
-    };
-    let all = [
-        ("given_name", person.given_name),
-        ("family_name", family_name),
-        ("birthdate", person.birthdate.filter(|_| failure != Some(SimulatedFailure::MissingClaim))),
-        ("gender", person.gender),
-        ("birthplace", person.birthplace),
-        ("birthcountry", person.birthcountry),
-        ("email", person.email),
-        ("preferred_username", person.preferred_username),
-    ];
-    all.into_iter()
-        .filter_map(|(name, value)| Some((name.to_owned(), Value::String(value?))))
-        .chain(person.claims)
-        .collect()
 }
 
 #[cfg(test)]

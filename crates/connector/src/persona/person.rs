@@ -7,6 +7,8 @@ use passerelle_settings::FieldDiagnostic;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::sandbox_form::{SandboxOffer, SandboxUser};
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PersonsFile {
@@ -46,6 +48,11 @@ impl SimulatedFailure {
             Self::LevelTooLow => "level-too-low",
         }
     }
+
+    /// Returns the failure of a form field; `None` for any other value.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().find(|failure| failure.as_str() == name).copied()
+    }
 }
 
 /// Fictional person of the persons file.
@@ -76,6 +83,44 @@ impl Persona {
     /// Returns the built-in persons.
     pub fn built_in() -> Vec<Self> {
         read_persons(None).unwrap_or_default()
+    }
+
+    /// Returns the claims of the person, changed by the simulated failure.
+    pub fn into_claims(self, failure: Option<SimulatedFailure>) -> Map<String, Value> {
+        let family_name = match failure {
+            Some(SimulatedFailure::UnknownPerson) => Some("INCONNU AU REPERTOIRE".to_owned()),
+            _ => self.family_name,
+        };
+        let birthdate = self.birthdate.filter(|_| failure != Some(SimulatedFailure::MissingClaim));
+        let all = [
+            ("given_name", self.given_name),
+            ("family_name", family_name),
+            ("birthdate", birthdate),
+            ("gender", self.gender),
+            ("birthplace", self.birthplace),
+            ("birthcountry", self.birthcountry),
+            ("email", self.email),
+            ("preferred_username", self.preferred_username),
+        ];
+        all.into_iter()
+            .filter_map(|(name, value)| Some((name.to_owned(), Value::String(value?))))
+            .chain(self.claims)
+            .collect()
+    }
+}
+
+/// Returns what a sandbox of these persons offers, without levels and methods.
+pub fn offer_persons(persons: &[Persona]) -> SandboxOffer {
+    let user = |Persona { id, label, hint, .. }: &Persona| SandboxUser {
+        id: id.clone(),
+        label: label.clone(),
+        hint: hint.clone(),
+    };
+    SandboxOffer {
+        users: persons.iter().map(user).collect(),
+        levels: Vec::new(),
+        methods: &[],
+        failures: SimulatedFailure::ALL.iter().map(|failure| failure.as_str()).collect(),
     }
 }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use super::*;
 use crate::testing::connectors;
 use passerelle_protocol::testing::env::{ManualClock, SeededEntropy};
+use serde_json::Value;
 
 const KIND: &str = "kind.persona = {}";
 
