@@ -23,8 +23,8 @@ use url::Url;
 
 pub(super) use self::http::{UniqueParams, cross_site_reason, redirect_to};
 use self::op_client::{DemoTokens, OpClient, OpClientError, OpMetadata};
-pub(super) use self::page::negotiate_locale;
 use self::page::{authentication_methods, display_claim, token_parts};
+pub(super) use self::page::{negotiate_locale, page_response};
 pub(super) use self::sessions::SessionMap;
 pub use self::settings::{ConsoleAccess, HubRegistration, ServiceProviderSettings};
 use self::verify::{ExpectedToken, TokenError};
@@ -53,7 +53,7 @@ pub enum SetupError {
     RedirectUri,
     #[error("the demo service provider's HTTP client can't be built: {0}")]
     Client(reqwest::Error),
-    #[error("the demo service provider's theme is wrong: {}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    #[error("a theme of the demo is wrong: {}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     Theme(Vec<Diagnostic>),
 }
 
@@ -123,9 +123,16 @@ enum CallbackError {
 /// # Errors
 /// `Theme`.
 pub(super) fn demo_theme() -> Result<PageTheme, SetupError> {
+    parse_theme(&format!("name = {}\n{THEME}", super::localized_names::SERVICE.to_toml()))
+}
+
+/// Parses the text of a theme.
+///
+/// # Errors
+/// `Theme`.
+pub(super) fn parse_theme(text: &str) -> Result<PageTheme, SetupError> {
     let mut problems = Vec::new();
-    let text = format!("name = {}\n{THEME}", super::localized_names::SERVICE.to_toml());
-    let theme = theme::parse_embedded_theme(&text, &mut problems);
+    let theme = theme::parse_embedded_theme(text, &mut problems);
     theme.as_ref().map(PageTheme::from).ok_or(SetupError::Theme(problems))
 }
 

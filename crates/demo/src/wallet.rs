@@ -12,7 +12,6 @@ use std::time::Duration;
 
 use actix_web::dev::Server;
 use actix_web::http::StatusCode;
-use actix_web::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY};
 use actix_web::{App, HttpRequest, HttpResponse, HttpServer, web};
 
 pub(crate) use self::credentials::IssuerSetupError;
@@ -20,12 +19,11 @@ use self::credentials::{DemoIssuer, HubCertificate};
 use self::presentation::{PresentationParams, RequestClient, ValidRequest};
 use super::connectors::{self, DemoPerson, NamedFile};
 use super::service_provider::{
-    SessionMap, UniqueParams, cross_site_reason, negotiate_locale, redirect_to,
+    SessionMap, UniqueParams, cross_site_reason, negotiate_locale, page_response, redirect_to,
 };
-use passerelle_localization::Languages;
 use passerelle_protocol::acr::Platform;
 use passerelle_protocol::env::Env;
-use passerelle_web::pages::{DemoWalletError, DemoWalletPage, NamedValue, PageChrome, PageTheme};
+use passerelle_web::pages::{DemoRequestError, DemoWalletPage, NamedValue, PageChrome, PageTheme};
 
 /// Lifetime of a request that the page shows.
 const REQUEST_LIFETIME: Duration = Duration::from_secs(10 * 60);
@@ -106,30 +104,13 @@ impl DemoWallet {
         render: impl FnOnce(&PageChrome<'_>) -> String,
     ) -> HttpResponse {
         let params = UniqueParams::parse(request.query_string().as_bytes());
-        let (locale, nonce) =
-            (negotiate_locale(request, &params, "lang"), self.env.entropy().token());
-        let html = render(&PageChrome {
-            locale: &locale,
-            nonce: &nonce,
-            theme: &self.theme,
-            base_path: "",
-            notices: &[],
-            languages: &Languages::built_in(),
-            return_path: None,
-        });
-        let policy = format!(
-            "default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; base-uri 'none'; frame-ancestors 'none'"
-        );
-        HttpResponse::build(status)
-            .content_type("text/html; charset=utf-8")
-            .insert_header((CACHE_CONTROL, "no-store"))
-            .insert_header((CONTENT_SECURITY_POLICY, policy))
-            .body(html)
+        let locale = negotiate_locale(request, &params, "lang");
+        page_response(&self.env, &self.theme, status, &locale, render)
     }
 
     fn error_page(&self, request: &HttpRequest, reason: String) -> HttpResponse {
         self.page(StatusCode::BAD_REQUEST, request, |chrome| {
-            DemoWalletError { reason }.render(chrome)
+            DemoRequestError { reason }.render(chrome)
         })
     }
 }

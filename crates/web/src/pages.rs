@@ -60,8 +60,8 @@ pub use choice::{
 };
 pub use consent::{ClaimLabel, ConsentClaim, ConsentMode, ConsentPage};
 pub use demo::{
-    DemoError, DemoSignIn, DemoSignedIn, DemoSignedOut, DemoStart, DemoWalletError, DemoWalletPage,
-    NamedValue, TokenParts,
+    DemoError, DemoRequestError, DemoSignIn, DemoSignedIn, DemoSignedOut, DemoStart,
+    DemoWalletPage, NamedValue, TokenParts,
 };
 pub use diagnostics::{DiagnosedRequest, DiagnosticsPage, TokenDiagnosticPage};
 pub use locale::PageMessages;

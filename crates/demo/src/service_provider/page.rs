@@ -8,7 +8,8 @@ use super::DemoServiceProvider;
 use super::http::UniqueParams;
 use super::verify::VerifiedToken;
 use passerelle_localization::{Languages, Locale};
-use passerelle_web::pages::{DemoError, PageChrome, TokenParts};
+use passerelle_protocol::env::Env;
+use passerelle_web::pages::{DemoError, PageChrome, PageTheme, TokenParts};
 
 impl DemoServiceProvider {
     /// Renders an error page.
@@ -18,38 +19,48 @@ impl DemoServiceProvider {
         })
     }
 
-    /// Renders a page with a content security policy: only styles and scripts with its nonce are
-    /// allowed.
+    /// Renders a page.
     pub fn page(
         &self,
         status: StatusCode,
         locale: &Locale,
         render: impl FnOnce(&PageChrome<'_>) -> String,
     ) -> HttpResponse {
-        let nonce = self.env.entropy().token();
-        let html = render(&PageChrome {
-            locale,
-            nonce: &nonce,
-            theme: &self.theme,
-            base_path: "",
-            notices: &[],
-            languages: &Languages::built_in(),
-            return_path: None,
-        });
-        // No `form-action`: browsers apply it to redirects after a form, which lead to the hub
-        // here.
-        let policy = format!(
-            "default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; base-uri 'none'; frame-ancestors 'none'"
-        );
-        HttpResponse::build(status)
-            .insert_header((header::CONTENT_TYPE, "text/html;charset=UTF-8"))
-            .insert_header((header::CONTENT_LANGUAGE, locale.to_string()))
-            .insert_header((header::CACHE_CONTROL, "no-store"))
-            .insert_header((header::CONTENT_SECURITY_POLICY, policy))
-            .insert_header((header::REFERRER_POLICY, "no-referrer"))
-            .insert_header((header::X_CONTENT_TYPE_OPTIONS, "nosniff"))
-            .body(html)
+        page_response(&self.env, &self.theme, status, locale, render)
     }
+}
+
+/// Renders a page with a content security policy: only styles and scripts with its nonce are
+/// allowed.
+pub(crate) fn page_response(
+    env: &Env,
+    theme: &PageTheme,
+    status: StatusCode,
+    locale: &Locale,
+    render: impl FnOnce(&PageChrome<'_>) -> String,
+) -> HttpResponse {
+    let nonce = env.entropy().token();
+    let html = render(&PageChrome {
+        locale,
+        nonce: &nonce,
+        theme,
+        base_path: "",
+        notices: &[],
+        languages: &Languages::built_in(),
+        return_path: None,
+    });
+    // No `form-action`: browsers apply it to redirects after a form, which lead to the hub here.
+    let policy = format!(
+        "default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; base-uri 'none'; frame-ancestors 'none'"
+    );
+    HttpResponse::build(status)
+        .insert_header((header::CONTENT_TYPE, "text/html;charset=UTF-8"))
+        .insert_header((header::CONTENT_LANGUAGE, locale.to_string()))
+        .insert_header((header::CACHE_CONTROL, "no-store"))
+        .insert_header((header::CONTENT_SECURITY_POLICY, policy))
+        .insert_header((header::REFERRER_POLICY, "no-referrer"))
+        .insert_header((header::X_CONTENT_TYPE_OPTIONS, "nosniff"))
+        .body(html)
 }
 
 /// Returns the language of the parameter `name`, or that of the browser.

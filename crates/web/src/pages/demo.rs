@@ -107,9 +107,10 @@ pub struct DemoWalletPage {
     pub request: String,
 }
 
-/// The page of a request that the demo wallet does not answer. The reason is in English.
+/// The page of a request that the demo's wallet or SAML identity provider does not answer. The reason
+/// is in English.
 #[derive(Clone, Debug)]
-pub struct DemoWalletError {
+pub struct DemoRequestError {
     pub reason: String,
 }
 
@@ -129,7 +130,7 @@ page_template!(DemoError, "demo_error.html", |_, t| t.text("demo-error-title"));
 
 page_template!(DemoWalletPage, "demo_wallet.html", |_, t| t.text("demo-wallet-title"));
 
-page_template!(DemoWalletError, "demo_wallet_error.html", |_, t| t.text("demo-error-title"));
+page_template!(DemoRequestError, "demo_request_error.html", |_, t| t.text("demo-error-title"));
 
 #[derive(Template)]
 #[template(path = "demo_start.html")]

@@ -9,6 +9,6 @@ pub(super) fn demo_wallet_pages(chrome: &PageChrome<'_>) -> Vec<(&'static str, S
         persons: vec![NamedValue { name: "angela".into(), value: "Angela DUBOIS".into() }],
         request: "\"><script>".into(),
     };
-    let failed = DemoWalletError { reason: "The hub <b> refused the answer.".into() };
+    let failed = DemoRequestError { reason: "The hub <b> refused the answer.".into() };
     vec![("wallet-demo", demo.render(chrome)), ("wallet-demo-error", failed.render(chrome))]
 }
