@@ -22,6 +22,9 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ),
     ("crates/demo/src/connectors.rs", "writes the connector files of the demo"),
     ("crates/demo/src/federation.rs", "writes the files of the demo's sandbox identity providers"),
+    ("crates/demo/src/lib.rs", "starts the demo's identity provider of an optional kind"),
+    ("crates/demo/src/localized_names.rs", "names it"),
+    ("crates/demo/src/saml_identity_provider.rs", "is that identity provider"),
 ];
 
 /// Returns the names of the kinds that [`REGISTRATION`] lists.

@@ -107,6 +107,62 @@ for (const [size, viewport] of Object.entries(SIZES)) {
   });
 }
 
+for (const [name, sight] of Object.entries({ wide: { viewport: SIZES.wide }, phone: { viewport: SIZES.phone, colorScheme: 'dark' }, 'no script': { viewport: SIZES.phone, javaScriptEnabled: false } })) {
+  test(`a person signs in at the SAML identity provider, and out at either end: ${name}`, async () => {
+    const { context, page } = await visit(sight.viewport, sight);
+    const looks = (step) => (sight.javaScriptEnabled === false ? undefined : look(page, `saml-${name}-${step}`));
+    const universitySignIn = page.locator('form[action="/sign-in"] button');
+    // Script sends the response; without script the person does.
+    const signInAtUniversity = async () => {
+      await universitySignIn.click();
+      if (sight.javaScriptEnabled === false) await page.locator('form#return button').click();
+    };
+    const signIn = async (person) => {
+      await page.goto(demo.url);
+      await startButton(page).click();
+      await account(page, 'erable').click();
+      await page.locator(`input[name=person][value=${person}]`).check();
+    };
+    await signIn('jean');
+    assert.match(await main(page), /Erable University \(SAML\)/);
+    const university = new URL(page.url()).origin;
+    await looks('1-person');
+    await page.locator('select[name=failure]').selectOption('cancel');
+    await signInAtUniversity();
+    await page.getByText('Y020020').first().waitFor();
+    await looks('2-cancelled');
+    await account(page, 'erable').click();
+    await page.locator('input[name=person][value=maria]').check();
+    await signInAtUniversity();
+    await answer(page, 'yes').click();
+    await atHome(page);
+    const signedIn = await main(page);
+    assert.match(signedIn, /GARCÍA MÁRQUEZ/);
+    assert.match(signedIn, /"acr": "eidas1"/);
+    await page.locator('form[action="/logout"] button').click();
+    await atHome(page);
+    assert.match(await main(page), /The hub: its session has ended/);
+    await page.goto(`${university}/`);
+    assert.match(await main(page), /no one is signed in/, 'the hub has ended the session of the university');
+
+    await signIn('jean');
+    await signInAtUniversity();
+    await answer(page, 'yes').click();
+    await atHome(page);
+    await page.goto(`${university}/`);
+    assert.match(await main(page), /your account “Erable University \(SAML\)”/);
+    await looks('3-sign-out');
+    await page.locator('form[action="/session/end/confirm"] button').click();
+    assert.match(await main(page), /You are signed out/);
+    assert.equal(new URL(page.url()).origin, university, 'the hub has answered');
+    await looks('4-signed-out');
+    await page.goto(demo.url);
+    await startButton(page).click();
+    await account(page, 'erable').waitFor();
+    await context.close();
+  });
+}
+
 test('the console opens for the person at the demo only: not by a link, nor for a page of another site', async () => {
   const { context, page } = await visit(SIZES.wide);
   const [, consoleAt] = demo.log().match(/its console +(\S+)\/admin\//);

@@ -45,6 +45,18 @@ pub(crate) const IDENTITY_PROVIDERS: [IdentityProvider; 2] = [
     },
 ];
 
+/// The SAML identity provider, at the standard hub.
+#[cfg(feature = "saml")]
+pub(crate) const UNIVERSITY: IdentityProvider = IdentityProvider {
+    id: "erable",
+    name: localized_names::ERABLE,
+    look: Some(Look {
+        logo: include_str!("logos/erable.svg"),
+        light: ("#8f2d18", "#ffffff"),
+        dark: ("#f0a58f", "#3a0d04"),
+    }),
+};
+
 /// Example of an identity provider that can't be reached, at the standard hub.
 pub(crate) const UNREACHABLE: IdentityProvider =
     IdentityProvider { id: "donjon", name: localized_names::DONJON, look: None };
@@ -110,12 +122,9 @@ impl IdentityProvider {
             Platform::Standard => (levels_by_name(&["eidas1"]), String::new()),
             Platform::High => (levels_by_name(&["eidas2", "eidas3"]), encryption_lines()),
         };
-        let logo = self.look.as_ref().map(|look| (format!("{id}.svg"), look.logo.to_owned()));
-        let logo_line =
-            logo.as_ref().map(|(name, _)| format!("logo = \"{name}\"\n")).unwrap_or_default();
         let file = format!(
             r#"
-{name}{logo_line}identity = "verified"
+{head}identity = "verified"
 # A request with login_hint=jean@{id}.example needs no choice page, and finds Jean selected (docs/choice.md).
 email_domains = ["{id}.example"]
 {levels}
@@ -133,28 +142,44 @@ internal_hosts = ["localhost"]
 [kind.oidc.forwarded_params]
 login_hint = {{ pattern = "[a-z-]+@{id}\\.example" }}
 "#,
-            name = self.name_line(),
+            head = self.head_lines(),
             secret = self.secret_variable(),
             scopes = quoted(SCOPES)
         );
-        [(format!("{id}.toml"), file)]
+        self.with_logo(file)
+    }
+
+    /// Returns the lines of the name and the logo of a connector.
+    fn head_lines(&self) -> String {
+        let logo = self.look.as_ref().map(|_| format!("logo = \"{}.svg\"\n", self.id));
+        self.name_line() + &logo.unwrap_or_default()
+    }
+
+    /// Returns the file of a connector with its logo.
+    fn with_logo(&self, file: String) -> Vec<NamedFile> {
+        let logo = self.look.as_ref().map(|look| ("svg", look.logo.to_owned()));
+        [("toml", file)]
             .into_iter()
             .chain(logo)
-            .map(|(name, text)| (format!("connectors/{name}"), text))
+            .map(|(extension, text)| (format!("connectors/{}.{extension}", self.id), text))
             .collect()
     }
 
     /// Returns the theme of its own pages, with the logo.
     pub(crate) fn theme_files(&self) -> Vec<NamedFile> {
         let Some(look) = &self.look else { return Vec::new() };
+        let theme = format!("logo = \"logo.svg\"\n{}", self.theme_without_logo());
+        vec![(THEME.to_owned(), theme), ("logo.svg".to_owned(), look.logo.to_owned())]
+    }
+
+    /// Returns the theme of its own pages, with the accent colours.
+    pub(crate) fn theme_without_logo(&self) -> String {
         let accent = |scheme: &str, (background, text): (&str, &str)| {
             format!("[accent.{scheme}]\nbackground = \"{background}\"\ntext = \"{text}\"\n")
         };
-        let theme = self.name_line()
-            + "logo = \"logo.svg\"\n"
-            + &accent("light", look.light)
-            + &accent("dark", look.dark);
-        vec![(THEME.to_owned(), theme), ("logo.svg".to_owned(), look.logo.to_owned())]
+        let accents =
+            self.look.as_ref().map(|look| accent("light", look.light) + &accent("dark", look.dark));
+        self.name_line() + &accents.unwrap_or_default()
     }
 }
 
@@ -210,6 +235,29 @@ types = ["urn:eudi:pid:1"]
 claims = ["given_name", "family_name", "birth_family_name", "birthdate", "sex", "/place_of_birth/country", "personal_administrative_number", "issuing_country"]
 optional_claims = ["/place_of_birth/locality"]
 "#;
+
+/// Returns the files that connect a hub to the SAML identity provider. Its metadata and the hub's key
+/// stand in further files.
+#[cfg(feature = "saml")]
+pub(crate) fn university_files(entity_id: &str, class: &str) -> Vec<NamedFile> {
+    let file = format!(
+        r#"
+# A SAML 2.0 identity provider (docs/saml.md). It is a page of the demo.
+{head}identity = "verified"
+{levels}
+acr = {{ eidas1 = ["{class}"] }}
+
+[kind.saml]
+entity_id = "{entity_id}"
+metadata_file = "saml/erable.xml"
+private_keys = {{ file = "secrets/connectors/erable/saml.pem" }}
+insecure_http = true
+"#,
+        head = UNIVERSITY.head_lines(),
+        levels = levels(&["eidas1"]),
+    );
+    UNIVERSITY.with_logo(file)
+}
 
 /// Returns the `levels` line of a connector, for levels in ascending order.
 pub(crate) fn levels(names: &[&str]) -> String {

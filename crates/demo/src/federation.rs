@@ -64,7 +64,7 @@ pub(crate) struct PlatformOrigins {
 pub(crate) struct DemoPlatform {
     pub platform: Platform,
     pub origins: PlatformOrigins,
-    /// Further files of the hub: those of the demo wallet.
+    /// Further files of the hub: those of the demo's wallet and SAML identity provider.
     pub more_hub_files: Vec<NamedFile>,
     secrets: Secrets,
 }

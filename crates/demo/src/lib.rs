@@ -12,6 +12,8 @@ mod data_provider;
 mod federation;
 mod files;
 mod localized_names;
+#[cfg(feature = "saml")]
+mod saml_identity_provider;
 pub mod service_provider;
 mod wallet;
 
@@ -30,6 +32,8 @@ use passerelle_protocol::acr::Platform;
 use passerelle_protocol::env::Env;
 use passerelle_server::{BuildError, HubKeys, HubServer, ProgramDeps, RunningHub};
 use passerelle_settings::Diagnostic;
+#[cfg(feature = "saml")]
+use saml_identity_provider::DemoSamlIdentityProvider;
 use service_provider::{DemoServiceProvider, SetupError};
 use wallet::{DemoWallet, IssuerSetupError};
 
@@ -54,6 +58,9 @@ pub enum DemoStartError {
     DataProvider(#[from] reqwest::Error),
     #[error(transparent)]
     Wallet(#[from] IssuerSetupError),
+    #[cfg(feature = "saml")]
+    #[error(transparent)]
+    Saml(#[from] saml_identity_provider::SamlSetupError),
     #[error(transparent)]
     Io(#[from] io::Error),
 }
@@ -91,6 +98,8 @@ struct Listeners {
     high: PlatformListeners,
     service_provider: TcpListener,
     wallet: TcpListener,
+    #[cfg(feature = "saml")]
+    saml: TcpListener,
 }
 
 struct PlatformListeners {
@@ -117,9 +126,9 @@ impl PlatformListeners {
 
 impl Listeners {
     /// Binds the listeners. The standard hub uses `port` and `port + 1`, the high hub the next two;
-    /// each pair is public and private. The identity providers start at `port + 10`, the service
-    /// provider is on `port + 20`, the data providers follow; standard before high; then the
-    /// wallet. With 0 all ports are free ones.
+    /// each pair is public and private. The identity providers start at `port + 10`, with the SAML
+    /// one last, the service provider is on `port + 20`, the data providers follow; standard before
+    /// high; then the wallet. With 0 all ports are free ones.
     fn bind(listen: IpAddr, port: u16) -> Result<Self, DemoStartError> {
         let at = |offset: u16| {
             let port = match port {
@@ -147,6 +156,8 @@ impl Listeners {
             high: side(2, 12, 22)?,
             service_provider: at(20)?,
             wallet: at(23)?,
+            #[cfg(feature = "saml")]
+            saml: at(14)?,
         })
     }
 }
@@ -166,6 +177,14 @@ impl Demo {
         let wallet_address = local_origin(&listeners.wallet)?;
         let hubs = [&listeners.standard.hub, &listeners.high.hub].map(local_origin);
         let hubs = hubs.into_iter().collect::<io::Result<_>>()?;
+        #[cfg(feature = "saml")]
+        let saml_address = local_origin(&listeners.saml)?;
+        #[cfg(feature = "saml")]
+        let saml = DemoSamlIdentityProvider::new(
+            &saml_address,
+            &local_origin(&listeners.standard.hub)?,
+            env.clone(),
+        )?;
         let wallet = DemoWallet::new(hubs, service_provider::demo_theme()?, env.clone())?;
         let (mut started, mut services) = (Vec::new(), Vec::new());
         let mut start = |platform, listeners: PlatformListeners| {
@@ -173,13 +192,17 @@ impl Demo {
             if connectors::has_wallets() {
                 side.more_hub_files = wallet.hub_files(platform, &wallet_address)?;
             }
+            #[cfg(feature = "saml")]
+            if platform == Platform::Standard {
+                side.more_hub_files.extend(saml.hub_files()?);
+            }
             let StartedPlatform { platform, addresses, hubs, data_provider } =
                 start_platform(side, listeners, &service_provider, &keys, env)?;
             started.extend(hubs);
             services.push(data_provider);
             Ok::<_, DemoStartError>((platform, addresses))
         };
-        let (standard_side, standard) = start(Platform::Standard, listeners.standard)?;
+        let (standard_side, mut standard) = start(Platform::Standard, listeners.standard)?;
         let (high_side, high) = start(Platform::High, listeners.high)?;
         let (hubs, folders) = started.into_iter().unzip();
 
@@ -193,6 +216,11 @@ impl Demo {
             DemoServiceProvider::new(settings, env.clone())?.start(listeners.service_provider)?,
         ));
         services.push(spawn_server(wallet.start(listeners.wallet)?));
+        #[cfg(feature = "saml")]
+        {
+            standard.identity_providers.push(saml_address);
+            services.push(spawn_server(saml.start(listeners.saml)?));
+        }
         let open = format!("{service_provider}/");
         Ok(Self { start_url: open, standard, high, hubs, _files: folders, services })
     }

@@ -12,6 +12,13 @@ impl LocalizedName {
         let entries = entries.map(|(language, text)| format!("{language} = \"{text}\""));
         format!("{{ {} }}", entries.collect::<Vec<_>>().join(", "))
     }
+
+    /// Returns the text in a language of the pages.
+    #[cfg(feature = "saml")]
+    pub(crate) fn text(&self, language: &str) -> &'static str {
+        let mut texts = LANGUAGES.iter().zip(self.0);
+        texts.find(|(one, _)| **one == language).map_or("", |(_, text)| text)
+    }
 }
 
 pub(crate) const AMANDIER: LocalizedName = LocalizedName([
@@ -77,6 +84,20 @@ pub(crate) const CASSIS_BLOCK: LocalizedName = LocalizedName([
     "Nieczynne do odwołania z powodu prac konserwacyjnych.",
     "Encerrado para manutenção até novo aviso.",
     "Închis pentru întreținere până la o nouă înștiințare.",
+]);
+
+#[cfg(feature = "saml")]
+pub(crate) const ERABLE: LocalizedName = LocalizedName([
+    "جامعة Erable (SAML)",
+    "Universität Erable (SAML)",
+    "Erable University (SAML)",
+    "Universidad Erable (SAML)",
+    "Université Érable (SAML)",
+    "Università Erable (SAML)",
+    "Universiteit Erable (SAML)",
+    "Uniwersytet Erable (SAML)",
+    "Universidade Erable (SAML)",
+    "Universitatea Erable (SAML)",
 ]);
 
 pub(crate) const WALLET: LocalizedName = LocalizedName([

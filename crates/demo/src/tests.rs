@@ -19,7 +19,17 @@ fn standard_platform() -> (DemoPlatform, Env) {
 }
 
 fn standard_hub() -> LoadedConfig {
-    let (side, env) = standard_platform();
+    #[cfg_attr(not(feature = "saml"), expect(unused_mut))]
+    let (mut side, env) = standard_platform();
+    #[cfg(feature = "saml")]
+    {
+        let provider = DemoSamlIdentityProvider::new(
+            "http://localhost:9514",
+            "http://localhost:9500",
+            env.clone(),
+        );
+        side.more_hub_files = provider.unwrap().hub_files().unwrap();
+    }
     let private = SocketAddr::from((Ipv4Addr::LOCALHOST, 9501));
     let files =
         side.hub_files(private, "http://localhost:9520", &RelyingPartyKeys::empty(), &env).unwrap();
@@ -30,7 +40,10 @@ fn standard_hub() -> LoadedConfig {
 fn the_standard_hub_has_working_blocked_and_unreachable_identity_providers() {
     let loaded = standard_hub();
     let ids: Vec<&str> = loaded.connectors.keys().map(ConnectorId::as_str).collect();
-    assert_eq!(ids, ["amandier", "belvedere", "cassis", "donjon"]);
+    let saml = cfg!(feature = "saml").then_some("erable");
+    let expected: Vec<&str> =
+        ["amandier", "belvedere", "cassis", "donjon"].into_iter().chain(saml).collect();
+    assert_eq!(ids, expected);
     for (id, connector) in &loaded.connectors {
         let is_example = ["cassis", "donjon"].contains(&id.as_str());
         assert_eq!(connector.logo.is_some(), !is_example, "{id}");
