@@ -157,8 +157,7 @@ impl SafeHttpClient {
                 .retry(reqwest::retry::never().max_retries_per_request(0))
                 .no_proxy()
                 .https_only(rules.schemes == AllowedSchemes::HttpsOnly)
-                .connect_timeout(limits.connect_timeout)
-                .timeout(limits.total_timeout);
+                .connect_timeout(limits.connect_timeout);
             adjust(client).build()
         })
         .map_err(|error| EgressError::Unreachable {
@@ -172,6 +171,12 @@ impl SafeHttpClient {
     #[must_use]
     pub fn with_max_body_bytes(self, max_body_bytes: usize) -> Self {
         Self { limits: CallLimits { max_body_bytes, ..self.limits }, ..self }
+    }
+
+    /// Returns the client with another time limit of calls. It shares its connections.
+    #[must_use]
+    pub fn with_total_timeout(self, total_timeout: Duration) -> Self {
+        Self { limits: CallLimits { total_timeout, ..self.limits }, ..self }
     }
 
     /// Checks whether `url` may be called, before its name is resolved.
@@ -212,9 +217,10 @@ impl SafeHttpClient {
     }
 
     fn checked_request(&self, request: HttpRequest) -> Result<reqwest::Request, EgressError> {
-        let request = reqwest::Request::try_from(request).map_err(|_| {
+        let mut request = reqwest::Request::try_from(request).map_err(|_| {
             EgressError::AddressForbidden("the address to call is not an absolute URL".into())
         })?;
+        *request.timeout_mut() = Some(self.limits.total_timeout);
         self.check_url(request.url())?;
         if !self.has_authorities && request.url().scheme() == "https" {
             let host = request.url().host_str().unwrap_or_default().to_owned();

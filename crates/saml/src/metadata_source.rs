@@ -39,6 +39,9 @@ pub(crate) const METADATA_MEDIA_TYPE: &str = "application/samlmetadata+xml";
 /// long a key is used that the identity provider has withdrawn.
 const CACHE_DURATIONS: (Duration, Duration) =
     (Duration::from_secs(60), Duration::from_secs(24 * 60 * 60));
+/// How long a fetch may take for which no login waits, unless it is the first: an aggregate has some
+/// megabytes.
+const REFRESH_TIMEOUT: Duration = Duration::from_secs(30);
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 type Metadata = Arc<IdentityProviderMetadata>;
@@ -87,7 +90,7 @@ impl MetadataSource {
         };
         let refresh = || {
             let fetched = Arc::clone(fetched);
-            async move { fetched.refresh(&fetched.http).await }
+            async move { fetched.refresh(&fetched.refresh_http).await }
         };
         let copy = fetched.cached.freshness(self.env.now()).or_refresh(refresh).await?;
         self.unexpired(copy)
@@ -206,7 +209,9 @@ struct FetchedMetadata {
     /// Who may sign it: several while the signer changes its key.
     signers: Vec<VerificationKey>,
     max_validity: Duration,
+    /// For a fetch that a login waits for.
     http: SafeHttpClient,
+    refresh_http: SafeHttpClient,
     /// Opens a new connection for each call.
     probe_http: SafeHttpClient,
     cached: CachedDocument<IdentityProviderMetadata, ConnectorError>,
@@ -244,8 +249,12 @@ impl FetchedMetadata {
             url,
             signers: read_signers(kind.metadata_signers.as_deref())?,
             max_validity: DAY * u32::try_from(kind.metadata_max_validity_days).unwrap_or(1),
+            refresh_http: http
+                .clone()
+                .with_max_body_bytes(limit)
+                .with_total_timeout(REFRESH_TIMEOUT),
             http: http.with_max_body_bytes(limit),
-            probe_http: probe_http.with_max_body_bytes(limit),
+            probe_http: probe_http.with_max_body_bytes(limit).with_total_timeout(REFRESH_TIMEOUT),
             cached: CachedDocument::default(),
             env: context.env.clone(),
         })

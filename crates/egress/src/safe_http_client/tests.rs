@@ -153,9 +153,8 @@ async fn a_response_of_two_mebibytes_is_rejected() {
 async fn a_server_that_never_responds_times_out() {
     // Bound and listening, but never accepted: the kernel connects, and no byte comes back.
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let limits = CallLimits { total_timeout: Duration::from_millis(50), ..CallLimits::DEFAULT };
-    let client =
-        SafeHttpClient::new(AllowedSchemes::HttpAndHttps, &["127.0.0.1".into()], limits).unwrap();
+    let client = client(AllowedSchemes::HttpAndHttps, &["127.0.0.1"])
+        .with_total_timeout(Duration::from_millis(50));
     let response =
         fetch(&client, &format!("http://{}/?code=secret", silent.local_addr().unwrap())).await;
     assert_eq!(response.err(), Some(EgressError::Timeout("127.0.0.1".into())));
