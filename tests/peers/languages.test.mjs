@@ -62,7 +62,8 @@ for (const [index, language] of LANGUAGES.entries()) {
 }
 
 const begin = (page) => page.locator('form[action="/login"]:has(input[value=eidas1]) button').first().click();
-const provider = (page) => page.locator('form[action$="/provider"] button').first();
+// The order of the names depends on the language.
+const provider = (page) => page.locator('form[action$="/provider"] button[value=amandier]');
 
 for (const javaScriptEnabled of [true, false]) {
   test(`a person chooses Arabic in the middle of a login and goes on, ${javaScriptEnabled ? 'with' : 'without'} script`, async () => {
