@@ -17,10 +17,10 @@ use actix_web::{App, Error, HttpRequest, HttpResponse, HttpServer, web};
 use openssl::error::ErrorStack;
 use passerelle_saml::HTTP_REDIRECT;
 use passerelle_saml::identity_provider::{
-    AssertedUser, PublishedIdentityProvider, ReceivedRequest, sign_document, sign_redirect,
+    AssertedUser, PublishedIdentityProvider, ReceivedRequest, sign_document,
 };
 use passerelle_saml::logout::{LogoutMessage, LogoutParties, SamlLogoutRequest};
-use passerelle_saml::redirect::ReceivedMessage;
+use passerelle_saml::redirect::{ReceivedMessage, RedirectMessage};
 use passerelle_saml::response::{NameId, PERSISTENT};
 use passerelle_saml::saml_service_provider::SamlServiceProvider;
 use passerelle_saml::service_provider_keys::{CertifiedKey, REQUEST_ALGORITHM};
@@ -205,9 +205,9 @@ impl DemoSamlIdentityProvider {
     ) -> Result<HttpResponse, Error> {
         let refuse = |reason: String| self.refuse(request, reason);
         let url = Url::parse(&self.hub.logout_url).map_err(|error| refuse(error.to_string()))?;
-        let key = &self.key.private;
-        let signed = sign_redirect(&url, name, xml, relay_state, key, REQUEST_ALGORITHM);
-        let signed = signed.map_err(|error| refuse(error.to_string()))?;
+        let message = RedirectMessage::new(&url, name, xml, relay_state, Some(REQUEST_ALGORITHM));
+        let signature = REQUEST_ALGORITHM.sign(&self.key.private, message.signing_input());
+        let signed = message.with_signature(&signature.map_err(|error| refuse(error.to_string()))?);
         Ok(redirect_to(signed.as_str(), Vec::new()))
     }
 
@@ -268,9 +268,12 @@ async fn show_persons(this: ProviderData, request: HttpRequest) -> Result<HttpRe
         .filter(|received| received.consumer_url == this.hub.consumer_url)
         .ok_or_else(|| this.refuse(&request, "It is no AuthnRequest of the hub of this demo."))?;
     let (id, now, locale) = (this.env.entropy().token(), this.env.now(), locale_of(&request));
-    let hidden = HiddenField::new("request", id.as_str());
     let (name, offer) = (this.provider_name(&locale), offer_persons(&this.persons));
-    let page = SandboxPage::new(&locale, name, "/sign-in".to_owned(), hidden, None, &offer);
+    let page = SandboxPage {
+        action: "/sign-in".to_owned(),
+        hidden: vec![HiddenField::new("request", id.as_str())],
+        ..SandboxPage::new(&locale, name, None, &offer)
+    };
     this.shown.insert(id, Arc::new(received), now + REQUEST_LIFETIME, now);
     Ok(this.page(StatusCode::OK, &request, |chrome| page.render(chrome)))
 }

@@ -9,9 +9,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use openssl::pkey::{PKey, Private};
 use passerelle_protocol::env::Timestamp;
-use url::Url;
 
-use crate::redirect::RedirectMessage;
 use crate::response::PERSISTENT;
 use crate::signed_document::{UnsignedDocument, XmlSigningError, escape_attribute};
 use crate::sp_metadata::write_key;
@@ -193,22 +191,4 @@ pub fn sign_document(
     let unsigned = UnsignedDocument::new(xml, algorithm)?;
     let signature = algorithm.sign(key, unsigned.signing_input());
     Ok(unsigned.with_signature(&signature.map_err(|_| XmlSigningError::Signature)?))
-}
-
-/// Returns the address of a signed message for `location`. `name` is `SAMLRequest` or
-/// `SAMLResponse`.
-///
-/// # Errors
-/// `Signature`.
-pub fn sign_redirect(
-    location: &Url,
-    name: &str,
-    xml: &str,
-    relay_state: Option<&str>,
-    key: &PKey<Private>,
-    algorithm: SignatureAlgorithm,
-) -> Result<Url, XmlSigningError> {
-    let message = RedirectMessage::new(location, name, xml, relay_state, Some(algorithm));
-    let signature = algorithm.sign(key, message.signing_input());
-    Ok(message.with_signature(&signature.map_err(|_| XmlSigningError::Signature)?))
 }

@@ -31,8 +31,11 @@ pub(crate) async fn show_form(
     let level = level.and_then(|level| offer.levels.iter().find(|one| one.as_str() == level));
     let locale = &context.locale(&[]);
     let name = hub.provider_name(&id, locale).unwrap_or_default();
-    let (action, hidden) = (format!("/sandbox/{id}"), HiddenField::new("state", state));
-    let mut sandbox = SandboxPage::new(locale, name, action, hidden, level.copied(), &offer);
+    let mut sandbox = SandboxPage {
+        action: format!("/sandbox/{id}"),
+        hidden: vec![HiddenField::new("state", state)],
+        ..SandboxPage::new(locale, name, level.copied(), &offer)
+    };
     if let Some(person) = query.single("person").ok().flatten() {
         sandbox.select_person(person);
     }

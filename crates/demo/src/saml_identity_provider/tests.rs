@@ -51,8 +51,10 @@ fn field<'a>(page: &'a str, name: &str) -> &'a str {
 /// Returns the path and query of a signed message of the hub.
 fn signed(location: &str, name: &str, xml: &str, key: &CertifiedKey) -> String {
     let location = Url::parse(location).unwrap();
-    let url = sign_redirect(&location, name, xml, Some("st/ate"), &key.private, REQUEST_ALGORITHM);
-    let url = url.unwrap();
+    let message =
+        RedirectMessage::new(&location, name, xml, Some("st/ate"), Some(REQUEST_ALGORITHM));
+    let signature = REQUEST_ALGORITHM.sign(&key.private, message.signing_input()).unwrap();
+    let url = message.with_signature(&signature);
     format!("{}?{}", url.path(), url.query().unwrap())
 }
 

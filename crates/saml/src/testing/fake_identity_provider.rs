@@ -10,10 +10,10 @@ use passerelle_protocol::env::Timestamp;
 use url::Url;
 
 use super::KeyPair;
-use crate::identity_provider::{AssertedUser, PublishedIdentityProvider, sign_redirect};
+use crate::identity_provider::{AssertedUser, PublishedIdentityProvider};
 pub use crate::identity_provider::{FormFields, ReceivedRequest};
 use crate::logout::LogoutMessage;
-use crate::redirect::ReceivedMessage;
+use crate::redirect::{ReceivedMessage, RedirectMessage};
 use crate::response::NameId;
 use crate::service_provider_keys::CertifiedKey;
 use crate::xml::{Limits, SignatureAlgorithm, VerificationKey, XmlText};
@@ -120,8 +120,10 @@ impl FakeIdentityProvider {
     fn sign_redirect(&self, location: &str, name: &str, xml: &str, relay_state: &str) -> String {
         let location = Url::parse(location).unwrap();
         let KeyPair { private, algorithm } = &self.key;
-        let signed = sign_redirect(&location, name, xml, Some(relay_state), private, *algorithm);
-        signed.unwrap().query().unwrap().to_owned()
+        let message =
+            RedirectMessage::new(&location, name, xml, Some(relay_state), Some(*algorithm));
+        let signature = algorithm.sign(private, message.signing_input()).unwrap();
+        message.with_signature(&signature).query().unwrap().to_owned()
     }
 }
 

@@ -37,13 +37,11 @@ pub struct SandboxOption {
 }
 
 impl SandboxPage {
-    /// Returns the form of what a sandbox offers. The requested level is selected, and lower levels
-    /// carry a hint that they are too low.
+    /// Returns the form of what a sandbox offers, without its address and hidden fields. The requested
+    /// level is selected, and lower levels carry a hint that they are too low.
     pub fn new(
         locale: &Locale,
         provider: OperatorText,
-        action: String,
-        hidden: HiddenField,
         requested: Option<Level>,
         offer: &SandboxOffer,
     ) -> Self {
@@ -71,8 +69,8 @@ impl SandboxPage {
         };
         Self {
             provider,
-            action,
-            hidden: vec![hidden],
+            action: String::new(),
+            hidden: Vec::new(),
             persons: offer.users.iter().enumerate().map(|(n, one)| person(one, n == 0)).collect(),
             levels: offer.levels.iter().map(level).collect(),
             methods: offer.methods.iter().map(method).collect(),
