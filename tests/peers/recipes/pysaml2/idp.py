@@ -46,7 +46,7 @@ def describe(services):
             f", {one['contact_type']} {one['given_name']['text']} {one['sur_name']['text']} {one['email_address'][0]['text']} {one['telephone_number'][0]['text']}"
             for one in services[service].get("contact_person", [])
         ]
-        print("service", services.name(service, "fr") + "".join(contacts), flush=True)
+        print("service", (services.name(service, "fr") or "") + "".join(contacts), flush=True)
 
 
 class Handler(BaseHTTPRequestHandler):
