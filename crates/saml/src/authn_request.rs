@@ -8,9 +8,9 @@ use passerelle_protocol::env::Timestamp;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::signed_document::{UnsignedDocument, XmlSigningError, escape_attribute};
+use crate::signed_document::{UnsignedDocument, XmlSigningError};
 use crate::time::format_time;
-use crate::xml::SignatureAlgorithm;
+use crate::xml::{SignatureAlgorithm, escape_attribute};
 use crate::{ENTITY_FORMAT, HTTP_POST, SAML, SAMLP, TRANSIENT};
 
 /// How the class of the authentication must compare with the requested ones (SAML V2.0 Core

@@ -11,10 +11,10 @@ use openssl::pkey::{PKey, Private};
 use passerelle_protocol::env::Timestamp;
 
 use crate::response::PERSISTENT;
-use crate::signed_document::{UnsignedDocument, XmlSigningError, escape_attribute};
+use crate::signed_document::{UnsignedDocument, XmlSigningError};
 use crate::sp_metadata::write_key;
 use crate::time::format_time;
-use crate::xml::{Element, Limits, SignatureAlgorithm, Untrusted, XmlText};
+use crate::xml::{Element, Limits, SignatureAlgorithm, Untrusted, XmlText, escape_attribute};
 use crate::{HTTP_REDIRECT, MD, SAML, SAMLP};
 
 /// How long an assertion may be used.

@@ -10,9 +10,8 @@ use passerelle_jose::verify::CLOCK_SKEW_TOLERANCE;
 use passerelle_protocol::env::Timestamp;
 
 use crate::response::NameId;
-use crate::signed_document::escape_attribute;
 use crate::time::{format_time, parse_time};
-use crate::xml::{Element, Verified, VerifiedXml, XmlError};
+use crate::xml::{Element, Verified, VerifiedXml, XmlError, escape_attribute};
 use crate::{SAML, SAMLP};
 
 const SUCCESS: &str = "urn:oasis:names:tc:SAML:2.0:status:Success";

@@ -94,7 +94,7 @@ pub struct SamlKind {
     /// Who runs the hub, for its metadata.
     #[serde(default)]
     pub organization: Option<HubOrganization>,
-    /// Whom the federation asks about the hub, for its metadata: `[[kind.saml.contacts]]`.
+    /// People who answer for the hub, in its metadata: `[[kind.saml.contacts]]`.
     #[serde(default)]
     pub contacts: Vec<HubContact>,
     /// How many further identity providers it may ask (`ProxyCount`).

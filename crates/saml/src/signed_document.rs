@@ -6,7 +6,7 @@ use base64::engine::general_purpose::STANDARD;
 use openssl::hash::{MessageDigest, hash};
 
 use crate::xml::{
-    DSIG, ENVELOPED, EXCLUSIVE, Limits, SignatureAlgorithm, XmlError, XmlText, attribute_escape,
+    DSIG, ENVELOPED, EXCLUSIVE, Limits, SignatureAlgorithm, XmlError, XmlText, escape_attribute,
 };
 
 /// Why a document of the hub can't be signed.
@@ -92,18 +92,4 @@ impl UnsignedDocument {
             self.key_info,
         )
     }
-}
-
-/// Escapes a value for an attribute in double quotes, or for text.
-pub fn escape_attribute(value: &str) -> String {
-    let mut escaped = String::with_capacity(value.len());
-    for character in value.chars() {
-        match attribute_escape(character) {
-            Some(reference) => escaped.push_str(reference),
-            // `]]>` can't stand in text.
-            None if character == '>' => escaped.push_str("&gt;"),
-            None => escaped.push(character),
-        }
-    }
-    escaped
 }

@@ -1,5 +1,5 @@
-//! What federations demand in the hub's metadata beside keys and addresses: who runs the hub, whom to
-//! ask, and which attributes it requests (SAML V2.0 Metadata §2.3.2 and §2.4.4.1).
+//! What federations demand in the hub's metadata beside keys and addresses: its organization, its
+//! contacts, and the attributes that it requests (SAML V2.0 Metadata §2.3.2 and §2.4.4.1).
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use crate::MD;
 use crate::settings::SamlKind;
-use crate::signed_document::escape_attribute;
+use crate::xml::escape_attribute;
 use crate::xml::{Element, Limits, Untrusted, XmlError, XmlText};
 
 /// Longest text, in characters.
@@ -33,7 +33,7 @@ pub struct HubOrganization {
     pub url: Texts,
 }
 
-/// Whom the federation asks about the hub.
+/// A person or department that answers for the hub.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HubContact {

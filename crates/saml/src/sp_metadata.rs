@@ -6,9 +6,8 @@ use std::time::Duration;
 use passerelle_protocol::env::Timestamp;
 
 use crate::settings::SamlKind;
-use crate::signed_document::escape_attribute;
 use crate::time::format_time;
-use crate::xml::DSIG;
+use crate::xml::{DSIG, escape_attribute};
 use crate::{HTTP_POST, HTTP_REDIRECT, MD, SAMLP};
 
 /// What the hub publishes about itself.

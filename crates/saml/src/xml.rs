@@ -19,7 +19,7 @@ mod signature;
 mod tests;
 
 pub use algorithm::{KeyRefusal, SignatureAlgorithm, VerificationKey};
-pub(crate) use canonical::attribute_escape;
+pub(crate) use canonical::escape_attribute;
 pub use document::{Element, Untrusted, Verified, VerifiedXml, XmlDocument, XmlText};
 pub use encryption::{
     ContentCiphers, EncryptedContentKey, XmlDecryptionError, XmlDecryptionKey, encrypted_keys,

@@ -144,7 +144,7 @@ fn text_escape(character: char) -> Option<&'static str> {
 }
 
 /// Escapes an attribute's value (Canonical XML 1.0 §2.3).
-pub(crate) fn attribute_escape(character: char) -> Option<&'static str> {
+fn attribute_escape(character: char) -> Option<&'static str> {
     match character {
         '&' => Some("&amp;"),
         '<' => Some("&lt;"),
@@ -154,6 +154,20 @@ pub(crate) fn attribute_escape(character: char) -> Option<&'static str> {
         '\r' => Some("&#xD;"),
         _ => None,
     }
+}
+
+/// Escapes a value for an attribute in double quotes, or for text.
+pub(crate) fn escape_attribute(value: &str) -> String {
+    let mut escaped = String::with_capacity(value.len());
+    for character in value.chars() {
+        match attribute_escape(character) {
+            Some(reference) => escaped.push_str(reference),
+            // `]]>` can't stand in text.
+            None if character == '>' => escaped.push_str("&gt;"),
+            None => escaped.push(character),
+        }
+    }
+    escaped
 }
 
 fn is_in_scope(node: Node<'_, '_>, prefix: &str) -> bool {

@@ -12,7 +12,7 @@ use passerelle_jose::key_device::OaepHash;
 
 use super::document::{Element, Untrusted, Verified, VerifiedXml, XmlDocument, XmlText};
 use super::scan::{Limits, XmlError};
-use super::{DSIG, decode_base64};
+use super::{DSIG, decode_base64, escape_attribute};
 
 const XENC: &str = "http://www.w3.org/2001/04/xmlenc#";
 const XENC11: &str = "http://www.w3.org/2009/xmlenc11#";
@@ -201,8 +201,7 @@ fn with_namespaces_around<T>(
             Some(prefix) => format!("xmlns:{prefix}="),
         };
         if namespace.name().is_none() || !rest.contains(&declaration) {
-            let _ =
-                write!(completed, " {declaration}\"{}\"", namespace.uri().replace('"', "&quot;"));
+            let _ = write!(completed, " {declaration}\"{}\"", escape_attribute(namespace.uri()));
         }
     }
     completed.push_str(rest);
