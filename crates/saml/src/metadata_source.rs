@@ -25,7 +25,9 @@ use passerelle_connector::error::ConnectorError;
 use passerelle_connector::http_clients::{HttpClientOptions, read_ca_bundle};
 use passerelle_connector::port::ConnectorContext;
 use passerelle_connector::unusable_settings::{forbidden_address, not_absolute};
-use passerelle_egress::cached_document::{CachedDocument, FetchedDocument, cache_lifetime};
+use passerelle_egress::cached_document::{
+    CachedDocument, FetchedDocument, Freshness, cache_lifetime,
+};
 use passerelle_egress::safe_http_client::SafeHttpClient;
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::env::{Env, Timestamp};
@@ -39,8 +41,8 @@ pub(crate) const METADATA_MEDIA_TYPE: &str = "application/samlmetadata+xml";
 /// long a key is used that the identity provider has withdrawn.
 const CACHE_DURATIONS: (Duration, Duration) =
     (Duration::from_secs(60), Duration::from_secs(24 * 60 * 60));
-/// How long a fetch may take for which no login waits, unless it is the first: an aggregate has some
-/// megabytes.
+/// How long a fetch may take in the background, or without a copy that could be used meanwhile: an
+/// aggregate has some megabytes.
 const REFRESH_TIMEOUT: Duration = Duration::from_secs(30);
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -88,11 +90,16 @@ impl MetadataSource {
             MetadataOrigin::File(metadata) => return self.unexpired(Arc::clone(metadata)),
             MetadataOrigin::Address(fetched) => fetched,
         };
+        let freshness = fetched.cached.freshness(self.env.now());
+        let is_awaited = matches!(freshness, Freshness::Stale(_));
         let refresh = || {
             let fetched = Arc::clone(fetched);
-            async move { fetched.refresh(&fetched.refresh_http).await }
+            async move {
+                let http = if is_awaited { &fetched.http } else { &fetched.refresh_http };
+                fetched.refresh(http).await
+            }
         };
-        let copy = fetched.cached.freshness(self.env.now()).or_refresh(refresh).await?;
+        let copy = freshness.or_refresh(refresh).await?;
         self.unexpired(copy)
     }
 
@@ -209,8 +216,9 @@ struct FetchedMetadata {
     /// Who may sign it: several while the signer changes its key.
     signers: Vec<VerificationKey>,
     max_validity: Duration,
-    /// For a fetch that a login waits for.
+    /// For a fetch that a login waits for although it could use the last copy.
     http: SafeHttpClient,
+    /// With [`REFRESH_TIMEOUT`].
     refresh_http: SafeHttpClient,
     /// Opens a new connection for each call.
     probe_http: SafeHttpClient,
