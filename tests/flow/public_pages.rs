@@ -84,9 +84,12 @@ async fn the_status_shows_blocks_in_force_and_planned_and_notices_as_page_json_a
     let (from, end) = (in_hours(24), in_hours(26));
     hub.block(json!({ "connector": "belvedere", "reason": "secret", "from": from, "until": end }))
         .await;
-    fs::write(hub.folder().join("notices.toml"), "[[notice]]\ntext = { en = \"Snow today\" }\n")
-        .unwrap();
+    let notices = format!(
+        "[[notice]]\ntext = {{ en = \"Snow today\" }}\n[[notice]]\ntext = {{ en = \"Works on <Sunday>\" }}\nlink = \"https://example.org/works\"\nfrom = \"{from}\"\nuntil = \"{end}\"\n"
+    );
+    fs::write(hub.folder().join("notices.toml"), notices).unwrap();
     hub.reload_files().await;
+    assert!(!get(&hub, "/").await.body.contains("Sunday"), "it has not begun");
 
     let page = get(&hub, "/status").await;
     assert_eq!(
@@ -97,10 +100,12 @@ async fn the_status_shows_blocks_in_force_and_planned_and_notices_as_page_json_a
         "<bdi>Amandier account</bdi></strong> – blocked",
         "Back &#60;soon&#62;.",
         "Snow today",
-        &from,
+        "Works on &#60;Sunday&#62;",
+        "<a href=\"https://example.org/works\"",
     ] {
         assert!(page.body.contains(text), "{text}: {}", page.body);
     }
+    assert_eq!(page.body.matches(&from).count(), 2, "the planned block and notice: {}", page.body);
     assert!(!page.body.contains("secret"), "the reason is for operators");
 
     let answer = get(&hub, "/status.json").await;
@@ -112,14 +117,23 @@ async fn the_status_shows_blocks_in_force_and_planned_and_notices_as_page_json_a
     let planned = provider(&status, "belvedere");
     assert_eq!(planned["status"], "available");
     assert_eq!(planned["planned"], json!([{ "message": {}, "from": from, "until": end }]));
-    assert_eq!(status["notices"][0]["text"]["en"], "Snow today");
+    for (list, text, from) in [
+        ("notices", "Snow today", Value::Null),
+        ("planned_notices", "Works on <Sunday>", json!(from)),
+    ] {
+        let [notice] = status[list].as_array().unwrap().as_slice() else { panic!("{status}") };
+        assert_eq!((&notice["text"]["en"], &notice["from"]), (&json!(text), &from));
+    }
 
     let feed = get(&hub, "/status.atom?lang=fr").await;
     assert_eq!(feed.header("content-type"), "application/atom+xml; charset=utf-8");
     for text in ["xml:lang=\"fr\"", "De retour.", "interruption prévue", "Snow today"] {
         assert!(feed.body.contains(text), "{text}: {}", feed.body);
     }
-    assert_eq!(feed.body.matches("<entry>").count(), 3);
+    assert_eq!(feed.body.matches("<entry>").count(), 4);
+    hub.advance(Duration::from_secs(60));
+    let later = get(&hub, "/status.atom?lang=fr").await;
+    assert_eq!(later.body, feed.body, "a planned entry is not updated by the time that passes");
     hub.advance(Duration::from_secs(4 * 3600));
     assert_eq!(
         provider(&get(&hub, "/status.json").await.json(), "amandier")["status"],

@@ -76,10 +76,19 @@ impl Notices {
 
     /// Returns the notices that pages show now, the published ones first.
     pub fn in_force(&self) -> Vec<Notice> {
+        self.filter(Notice::is_in_force)
+    }
+
+    /// Returns the notices that begin later, the published ones first.
+    pub fn planned(&self) -> Vec<Notice> {
+        self.filter(|notice, now| !notice.is_in_force(now) && !notice.has_ended(now))
+    }
+
+    fn filter(&self, is_wanted: impl Fn(&Notice, Timestamp) -> bool) -> Vec<Notice> {
         let (published, federation) = (self.published.all(), self.federation.load());
         let now = self.published.now();
         let all = published.iter().map(|one| &one.value).chain(federation.notices.iter());
-        all.filter(|notice| notice.is_in_force(now)).cloned().collect()
+        all.filter(|notice| is_wanted(notice, now)).cloned().collect()
     }
 
     /// Returns the notices that have not ended, the published ones first.

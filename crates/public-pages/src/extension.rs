@@ -11,7 +11,7 @@ use passerelle_web::hub::Hub;
 use passerelle_web::theme::{FooterLink, LinkPurpose};
 
 use super::settings::{self, PublicPagesConfig};
-use super::state::{PublicPages, StateChanges};
+use super::state::{FirstSights, PublicPages};
 use super::{statements, status};
 
 macro_rules! messages {
@@ -95,7 +95,7 @@ fn start(context: &ExtensionContext<'_>) -> StartedExtension {
     let state = PublicPages {
         config: config.clone(),
         retention: context.retention.clone(),
-        changes: StateChanges::default(),
+        first_sights: FirstSights::default(),
     };
     StartedExtension { state: Some(Arc::new(state)), ..StartedExtension::default() }
 }

@@ -33,6 +33,8 @@ struct Status {
     service: Option<ClientId>,
     providers: Vec<ProviderStatus>,
     notices: Vec<Notice>,
+    /// Notices that begin later.
+    planned_notices: Vec<Notice>,
 }
 
 impl Status {
@@ -57,8 +59,9 @@ impl Status {
         };
         let now = context.hub.core.env.now();
         let providers = context.hub.connectors.public_status(service, locale.tag());
-        let notices = context.hub.notices.in_force();
-        Ok(Self { now, service: client_id, providers, notices })
+        let notices = &context.hub.notices;
+        let (notices, planned_notices) = (notices.in_force(), notices.planned());
+        Ok(Self { now, service: client_id, providers, notices, planned_notices })
     }
 
     fn to_json(&self) -> Value {
@@ -80,6 +83,7 @@ impl Status {
             "time": format_rfc3339(self.now),
             "identity_providers": self.providers.iter().map(provider).collect::<Vec<_>>(),
             "notices": self.notices.iter().map(notice).collect::<Vec<_>>(),
+            "planned_notices": self.planned_notices.iter().map(notice).collect::<Vec<_>>(),
         })
     }
 }
@@ -93,11 +97,13 @@ fn block_json(block: &PublicBlock) -> Value {
     json!({ "message": *block.message, "from": from, "until": until })
 }
 
-/// A line of the page: an identity provider and what is known of it.
+/// A line of the page: an identity provider and what is known of it, or a notice that begins later.
 struct StatusRow {
+    /// Empty for a notice.
     name: OperatorText,
     state: String,
     message: OperatorText,
+    link: Option<String>,
     from: Option<Timestamp>,
     until: Option<Timestamp>,
 }
@@ -120,6 +126,7 @@ impl StatusPage {
             name: name(provider),
             state: locale.text(&format!("public-status-{state}")),
             message: block.map(|block| locale.localize(&block.message).into()).unwrap_or_default(),
+            link: None,
             from: block.and_then(|block| block.validity.not_before),
             until: block.and_then(|block| block.validity.not_after),
         };
@@ -132,9 +139,17 @@ impl StatusPage {
         let planned = status.providers.iter().flat_map(|provider| {
             provider.planned.iter().map(move |block| row(provider, "planned", Some(block)))
         });
+        let planned_notice = |notice: &Notice| StatusRow {
+            name: OperatorText::default(),
+            state: String::new(),
+            message: locale.localize(&notice.text).into(),
+            link: notice.link.clone(),
+            from: notice.validity.not_before,
+            until: notice.validity.not_after,
+        };
         Self {
             problems: failing.iter().map(problem).collect(),
-            planned: planned.collect(),
+            planned: planned.chain(status.planned_notices.iter().map(planned_notice)).collect(),
             available: available.into_iter().map(name).collect(),
             now: status.now,
         }
@@ -212,15 +227,18 @@ pub(crate) async fn serve_feed(context: RequestContext) -> Result<HttpResponse, 
     let status = Status::read(&context, &locale)?;
     let issuer = &context.hub.core.issuer;
     let base_url = issuer.strip_suffix(passerelle_web::responses::BASE_PATH).unwrap_or(issuer);
-    let changes = context.hub.extension::<PublicPages>().map(|pages| &pages.changes);
-    let since = changes.map_or_else(Vec::new, |known| {
-        known.record(status.service.as_ref(), &status.providers, status.now)
-    });
     let query = match context.request.query_string() {
         "" => String::new(),
         query => format!("?{query}"),
     };
-    let entries = feed_entries(&status, &since, &locale);
+    let drafts = draft_entries(&status, &locale);
+    let pages = context.hub.extension::<PublicPages>();
+    let since = pages.map_or_else(Vec::new, |pages| {
+        let known = drafts.iter().map(|draft| draft.fragment.clone());
+        pages.first_sights.record(status.service.as_ref(), known, status.now)
+    });
+    let entries: Vec<FeedEntry> =
+        drafts.into_iter().zip(since).map(|(draft, since)| draft.seen(since, status.now)).collect();
     let feed = StatusFeed {
         base_url,
         query,
@@ -243,22 +261,50 @@ pub(crate) async fn serve_feed(context: RequestContext) -> Result<HttpResponse, 
     Ok(cached(response, "accept-language, cookie, origin"))
 }
 
-fn feed_entries(status: &Status, since: &[Timestamp], locale: &Locale) -> Vec<FeedEntry> {
-    let mut entries = Vec::new();
-    for (provider, since) in status.providers.iter().zip(since) {
+/// A [`FeedEntry`] before it is known when this hub saw it first.
+struct EntryDraft<'s> {
+    fragment: String,
+    title: String,
+    /// The period and the text, if an operator has written them.
+    announced: Option<(&'s Validity, String)>,
+}
+
+impl EntryDraft<'_> {
+    /// Returns the entry, first seen at `since`. Each time that an identity provider fails is an
+    /// entry of its own.
+    fn seen(self, since: Timestamp, now: Timestamp) -> FeedEntry {
+        let Self { fragment, title, announced } = self;
+        let Some((validity, text)) = announced else {
+            let fragment = format!("{fragment}-{}", since.seconds());
+            return FeedEntry {
+                fragment,
+                title,
+                updated: format_rfc3339(since),
+                text: String::new(),
+            };
+        };
+        // What begins later was announced when it was first seen.
+        let began = validity.not_before.filter(|began| *began <= now).unwrap_or(since);
+        FeedEntry { fragment, title, updated: format_rfc3339(began), text }
+    }
+}
+
+fn draft_entries<'s>(status: &'s Status, locale: &Locale) -> Vec<EntryDraft<'s>> {
+    let mut drafts = Vec::new();
+    for provider in &status.providers {
         let name = locale.localize(&provider.display.name);
-        let mut add = |state: &str, block: Option<&PublicBlock>| {
-            let state_text = locale.text(&format!("public-status-{state}"));
-            let began = block.and_then(|block| block.validity.not_before).unwrap_or(*since);
-            let suffix = block.map_or_else(
-                || began.seconds().to_string(),
-                |block| short_hash(&block_json(block)),
-            );
-            entries.push(FeedEntry {
-                fragment: format!("{}-{state}-{suffix}", provider.id),
-                title: format!("{name}: {state_text}"),
-                updated: format_rfc3339(began.min(status.now)),
-                text: block.map(|block| block_text(block, locale)).unwrap_or_default(),
+        let mut add = |state: &str, block: Option<&'s PublicBlock>| {
+            let fragment = format!("{}-{state}", provider.id);
+            drafts.push(EntryDraft {
+                title: format!("{name}: {}", locale.text(&format!("public-status-{state}"))),
+                fragment: match block {
+                    Some(block) => format!("{fragment}-{}", short_hash(&block_json(block))),
+                    None => fragment,
+                },
+                announced: block.map(|block| {
+                    let message = locale.localize(&block.message).to_string();
+                    (&block.validity, text_with_period(message, &block.validity, locale))
+                }),
             });
         };
         if provider.state != ConnectorState::Available {
@@ -269,13 +315,16 @@ fn feed_entries(status: &Status, since: &[Timestamp], locale: &Locale) -> Vec<Fe
         }
     }
     let beginning = |notice: &Notice| notice.validity.not_before.map(format_rfc3339);
-    entries.extend(status.notices.iter().map(|notice| FeedEntry {
+    let notices = status.notices.iter().chain(&status.planned_notices);
+    drafts.extend(notices.map(|notice| EntryDraft {
         fragment: format!("notice-{}", short_hash(&json!([notice.text, beginning(notice)]))),
         title: locale.localize(&notice.text).to_string(),
-        updated: format_rfc3339(notice.validity.not_before.unwrap_or_default()),
-        text: notice.link.clone().unwrap_or_default(),
+        announced: Some((
+            &notice.validity,
+            text_with_period(notice.link.clone().unwrap_or_default(), &notice.validity, locale),
+        )),
     }));
-    entries
+    drafts
 }
 
 /// Names a block or a notice by what it says, so that its id is the same at every hub.
@@ -284,16 +333,15 @@ fn short_hash(said: &Value) -> String {
     digest::base64url(hash.get(..12).unwrap_or_default())
 }
 
-/// Returns the message and the period of a block, in one line.
-fn block_text(block: &PublicBlock, locale: &Locale) -> String {
+/// Returns a text and a period, in one line.
+fn text_with_period(text: String, validity: &Validity, locale: &Locale) -> String {
     let date = |key: &str, at: Option<Timestamp>| {
         at.map(|at| locale.text_with(key, "time", &locale.date_time(at)))
     };
-    let message = Some(locale.localize(&block.message).to_string());
     [
-        message.filter(|message| !message.is_empty()),
-        date("public-status-from", block.validity.not_before),
-        date("public-status-until", block.validity.not_after),
+        Some(text).filter(|text| !text.is_empty()),
+        date("public-status-from", validity.not_before),
+        date("public-status-until", validity.not_after),
     ]
     .into_iter()
     .flatten()
