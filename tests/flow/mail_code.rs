@@ -45,6 +45,18 @@ async fn hub(mailbox: &str) -> TestHub {
     TestHub::with_kinds_edited(WITH_MAIL, &settings(mailbox), edit).await.unwrap()
 }
 
+/// As [`hub`], with an identity provider that has verified its addresses.
+async fn verifying_hub(mailbox: &str) -> TestHub {
+    let edit = |folder: &Path| {
+        edit(folder);
+        let path = folder.join("connectors/amandier.toml");
+        let text = fs::read_to_string(&path).unwrap();
+        let mapping = "[mapping]\nemail_verified = { value = true }\n[kind.persona]";
+        fs::write(path, text.replace("[kind.persona]", mapping)).unwrap();
+    };
+    TestHub::with_kinds_edited(WITH_MAIL, &settings(mailbox), edit).await.unwrap()
+}
+
 fn asking_amr(service: &str) -> Authorize {
     Authorize::by(service).with("claims", r#"{"id_token":{"amr":{"essential":true}}}"#)
 }
@@ -313,17 +325,9 @@ async fn attack_enumeration_by_page() {
 async fn attack_enumeration_by_timing() {
     for (name, is_verified, calls) in [
         ("timing", false, &["stored_address", "send_code"][..]),
-        ("timing-verified", true, &["stored_address", "store_address", "send_code"]),
+        ("timing-verified", true, &["store_address", "stored_address", "send_code"]),
     ] {
-        let edit = |folder: &Path| {
-            edit(folder);
-            let path = folder.join("connectors/amandier.toml");
-            let text = fs::read_to_string(&path).unwrap();
-            let mapping = "[mapping]\nemail_verified = { value = true }\n[kind.persona]";
-            let mapping = if is_verified { mapping } else { "[kind.persona]" };
-            fs::write(path, text.replace("[kind.persona]", mapping)).unwrap();
-        };
-        let hub = TestHub::with_kinds_edited(WITH_MAIL, &settings(name), edit).await.unwrap();
+        let hub = if is_verified { verifying_hub(name).await } else { hub(name).await };
         let mailboxes = FakeMailCodes::named(name);
         let browser = hub.browser();
         let page = at_mail_page(&browser).await;
@@ -393,6 +397,42 @@ async fn attack_address_swap_before_the_login() {
     assert_eq!(sent.reveal(), "first@example.net");
     enter(&page, &last_code("swap")).await.consent().await.received().code();
     assert_eq!(mailboxes.addresses(), ["first@example.net"], "the login replaced the address");
+}
+
+#[actix_web::test]
+async fn attack_address_swap_before_the_first_code() {
+    for (name, methods) in [("first-pwd", &["pwd"][..]), ("first-otp", &["pwd", "otp"])] {
+        let (hub, mailboxes) = (verifying_hub(name).await, FakeMailCodes::named(name));
+        // The library never asks for a code.
+        let browser = hub.browser();
+        let page = sign_in(&browser, &asking_amr("library"), "angela", methods).await;
+        page.consent().await.received().code();
+        assert_eq!(mailboxes.addresses(), ["angela@example.org"]);
+        // From now on the identity provider asserts another address than then.
+        mailboxes.set_addresses("first@example.net");
+        let browser = hub.browser();
+        let page = at_mail_page(&browser).await;
+        assert_eq!(mailboxes.sent().pop().unwrap().address.reveal(), "first@example.net");
+        enter(&page, &last_code(name)).await.consent().await.received().code();
+        assert_eq!(mailboxes.addresses(), ["first@example.net"], "the login replaced the address");
+    }
+}
+
+#[actix_web::test]
+async fn only_a_verified_address_is_stored_without_a_code_and_no_failure_ends_the_login() {
+    for (name, is_verified, is_down) in
+        [("unverified", false, false), ("no-room", true, true), ("verified", true, false)]
+    {
+        let hub = if is_verified { verifying_hub(name).await } else { hub(name).await };
+        let mailboxes = FakeMailCodes::named(name);
+        if is_down {
+            mailboxes.stop();
+        }
+        let browser = hub.browser();
+        let page = sign_in(&browser, &asking_amr("library"), "angela", &["pwd"]).await;
+        page.consent().await.received().code();
+        assert_eq!(mailboxes.addresses().len(), usize::from(is_verified && !is_down), "{name}");
+    }
 }
 
 #[cfg(feature = "redis")]

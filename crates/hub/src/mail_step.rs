@@ -2,7 +2,7 @@
 //! for (docs/mail.md).
 
 use super::login_services::LoginServices;
-use super::mail_codes::{MailCode, MailCodeError, MailCodes, MailUser};
+use super::mail_codes::{MailCode, MailCodeError, MailUser};
 use passerelle_federation::identity::Claim;
 use passerelle_federation::login::{
     IdentificationError, IdentifiedUser, Login, MailAction, MailEffect, MailLanguage,
@@ -25,6 +25,45 @@ pub(super) fn is_required(
 ) -> bool {
     let federation = services.core.federation.load();
     federation.requires_mail_code(&login.context.request.client_id, connector)
+}
+
+/// Stores the verified address of an authentication, if none is stored and the register has none
+/// (`register_address`): whether this login asks for a code or not, so that a thief of the account
+/// who changes the address later gains nothing. Makes the same call whether one is stored or not, so
+/// that the time does not reveal it. A failure does not end the login.
+pub(super) async fn remember_address(
+    services: &LoginServices,
+    login: &Login,
+    user: &IdentifiedUser,
+    register_address: Option<&str>,
+) {
+    let Some(mail_codes) = &services.mail_codes else { return };
+    let is_verified = user.identity.standard.get(&Claim::EmailVerified);
+    let is_verified = is_verified.and_then(serde_json::Value::as_bool) == Some(true);
+    let address = user.identity.email.clone().filter(|_| is_verified && register_address.is_none());
+    let Some(address) = address.map(Secret::new) else { return };
+    // One that no mail can be sent to would lock the user out.
+    if mail_codes.check_address(&address).is_err() {
+        return;
+    }
+    let stored = match mail_user(services, user) {
+        Ok(mail_user) => mail_codes.store_address(&mail_user, &address).await.map_err(error_code),
+        Err(code) => Err(code),
+    };
+    if let Err(code) = stored {
+        let support_id = login.context.support_id.as_str();
+        tracing::debug!(support_id, code = code.entry().code, "the verified address is not stored");
+    }
+}
+
+/// Returns what the addresses of a user are stored by.
+fn mail_user(services: &LoginServices, user: &IdentifiedUser) -> Result<MailUser, ErrorCode> {
+    let connector = &user.authentication.connector;
+    let subjects = &services.subjects;
+    let account = UpstreamAccount { connector, subject: &user.authentication.upstream_subject };
+    let version = subjects.keys.oldest_version();
+    let person = subjects.derive(version, MAIL_SECTOR, account, &user.identity)?;
+    Ok(MailUser { connector: connector.clone(), person })
 }
 
 /// Returns the code that the user must still enter; `None` if no rule asks for one, or the user has
@@ -51,16 +90,13 @@ pub(super) async fn mail_requirement(
     }
     // The check of the configuration refuses such rules.
     let mail_codes = services.mail_codes.as_ref().ok_or(ErrorCode::MailUnavailable)?;
-    let subjects = &services.subjects;
-    let account = UpstreamAccount { connector, subject: &user.authentication.upstream_subject };
-    let version = subjects.keys.oldest_version();
-    let person = subjects.derive(version, MAIL_SECTOR, account, &user.identity)?;
-    let mail_user = MailUser { connector: connector.clone(), person };
+    let mail_user = mail_user(services, user)?;
     let (address, source) = if let Some(address) = register_address {
         (Some(Secret::new(address)), "register")
     } else {
-        let known = known_address(mail_codes.as_ref(), &mail_user, user).await;
-        (known.map_err(error_code)?, "identity provider")
+        let stored = mail_codes.stored_address(&mail_user).await.map_err(error_code)?;
+        let asserted = || user.identity.email.clone().map(Secret::new);
+        (stored.or_else(asserted), "identity provider")
     };
     let Some(address) = address else {
         return if is_required { Err(ErrorCode::MailAddressMissing.into()) } else { Ok(None) };
@@ -71,26 +107,6 @@ pub(super) async fn mail_requirement(
         return if is_required { Err(error_code(error).into()) } else { Ok(None) };
     }
     Ok(Some(Box::new(MailRequirement { person: mail_user.person, address })))
-}
-
-/// Returns the stored address, or else the one that the identity provider has sent. One that the
-/// identity provider has verified is stored at once, if mail can be sent to it: a later one needs
-/// this mailbox. Makes the same calls whether an address is stored or not, so that the time does not
-/// tell it.
-async fn known_address(
-    mail_codes: &dyn MailCodes,
-    mail_user: &MailUser,
-    user: &IdentifiedUser,
-) -> Result<Option<Secret<String>>, MailCodeError> {
-    let stored = mail_codes.stored_address(mail_user).await?;
-    let Some(address) = user.identity.email.clone().map(Secret::new) else { return Ok(stored) };
-    let is_verified = user.identity.standard.get(&Claim::EmailVerified);
-    if is_verified.and_then(serde_json::Value::as_bool) == Some(true)
-        && mail_codes.check_address(&address).is_ok()
-    {
-        mail_codes.store_address(mail_user, &address).await?;
-    }
-    Ok(Some(stored.unwrap_or(address)))
 }
 
 /// Sends a code, counts a wrong one, or confirms the address.

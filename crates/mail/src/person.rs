@@ -52,10 +52,15 @@ impl MailPerson {
         Some(&stored.address)
     }
 
-    /// Stores the first address, or postpones the expiry of the same one. Another one stays: a thief
-    /// of the account at the identity provider must not replace it.
+    /// Stores the first address, or postpones the expiry of the same one, once a day: most logins
+    /// then write nothing. Another one stays: a thief of the account at the identity provider must
+    /// not replace it.
     pub(crate) fn store_address(&mut self, address: &str, expires_at: Timestamp, now: Timestamp) {
-        if self.address(now).is_none_or(|stored| stored == address) {
+        let stored = self.address.as_ref().filter(|stored| stored.expires_at > now);
+        let is_due = |stored: &StoredAddress| {
+            stored.address == address && expires_at.since(stored.expires_at) >= DAY
+        };
+        if stored.is_none_or(is_due) {
             self.address = Some(StoredAddress { address: address.to_owned(), expires_at });
         }
     }

@@ -75,11 +75,12 @@ pub(crate) struct MailConfig {
     #[serde(default = "default_mails_per_hour")]
     #[schemars(range(min = 1, max = 100))]
     pub mails_per_person: u32,
-    /// Days after its last use until a confirmed address is removed.
+    /// Days after the person's last login or code until a stored address is removed.
     #[serde(default = "default_address_days")]
     #[schemars(range(min = 1, max = 1000))]
     pub address_days: u32,
-    /// Persons with a confirmed address, or with a code within a day.
+    /// Persons with a stored address, or with a code within a day, in the memory store. With more, new
+    /// persons get no codes.
     #[serde(default = "default_max_persons")]
     #[schemars(range(min = 100, max = 100_000_000))]
     pub max_persons: u32,

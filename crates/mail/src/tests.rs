@@ -350,7 +350,12 @@ async fn a_stored_address_is_replaced_by_an_operator_only() {
     assert_eq!(hub.reset_address(record).await, Ok(false));
     assert_eq!(stored().await, None);
     hub.store_address(&user, &Secret::new("new@example.org".into())).await.unwrap();
-    world.clock.advance(Duration::from_secs(401 * 24 * 3600));
+    let days = |days: u64| Duration::from_secs(days * 24 * 3600);
+    world.clock.advance(days(300));
+    hub.store_address(&user, &Secret::new("new@example.org".into())).await.unwrap();
+    world.clock.advance(days(399));
+    assert_eq!(stored().await.as_deref(), Some("new@example.org"), "a login postpones the expiry");
+    world.clock.advance(days(2));
     assert_eq!(stored().await, None, "it is kept for longer than address_days");
 }
 
