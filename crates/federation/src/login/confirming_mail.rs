@@ -23,6 +23,7 @@ pub const MAIL_CODE_LIFETIME: Duration = Duration::from_secs(600);
 pub const MAIL_RESEND_INTERVAL: Duration = Duration::from_secs(60);
 /// Wrong codes after which the login fails.
 pub const MAX_WRONG_MAIL_CODES: u8 = 5;
+const MAIL_CODE_DIGITS: usize = 6;
 
 /// A code by mail that rules ask for, before it is sent.
 #[derive(Clone)]
@@ -206,6 +207,12 @@ impl ConfirmingMail {
         let Some(sent) = self.sent.as_ref().filter(|sent| sent.is_valid(inputs.now)) else {
             return self.show_page(context);
         };
+        // A slip, for example a digit that is missing: it guesses nothing.
+        if code.reveal().len() != MAIL_CODE_DIGITS {
+            self.is_wrong = true;
+            let state = LoginState::ConfirmingMail(self);
+            return Step::save_and_answer(context, state, LoginAnswer::RedirectToMail);
+        }
         let entered = code_digest(inputs.mail_code_key, &context.hash, sent.sent_at, code.reveal());
         if !digest::constant_time_eq(entered.as_bytes(), sent.digest.as_bytes()) {
             (self.wrong_codes, self.is_wrong) = (self.wrong_codes.saturating_add(1), true);
@@ -277,10 +284,11 @@ impl ConfirmingMail {
     }
 }
 
-/// Returns six digits, each code as likely as any other.
+/// Returns a new code, each as likely as any other.
 fn new_code(entropy: &dyn Entropy) -> Secret<String> {
     let [a, b, c, d, e, f, g, h, ..] = entropy.bits256();
-    Secret::new(format!("{:06}", u64::from_be_bytes([a, b, c, d, e, f, g, h]) % 1_000_000))
+    let number = u64::from_be_bytes([a, b, c, d, e, f, g, h]) % 1_000_000;
+    Secret::new(format!("{number:0MAIL_CODE_DIGITS$}"))
 }
 
 /// Returns the digest of a code, which is bound to its login and to when it was sent.

@@ -124,6 +124,11 @@ fn attack_code_of_another_login() {
 fn attack_code_guessing_in_one_login() {
     let mut harness = at_page();
     let code = sent_code(&mut harness);
+    for slip in ["", "12345", "1234567"] {
+        assert_eq!(harness.view_after(submission(slip)), BrowserView::RedirectToMail);
+        let shown = page(&mut harness);
+        assert!(shown.is_wrong && shown.tries_left == MAX_WRONG_MAIL_CODES, "{slip}: {shown:?}");
+    }
     for tries_left in (1..MAX_WRONG_MAIL_CODES).rev() {
         assert!(matches!(
             action(&mut harness, submission(&wrong(&code))),
