@@ -74,10 +74,10 @@ pub trait KindSettings: Any + fmt::Debug + Send + Sync {
         &[]
     }
 
-    /// Returns true if the identity provider learns the hub's own keys from metadata, which it reads
-    /// about once a day.
-    fn publishes_hub_keys_in_metadata(&self) -> bool {
-        false
+    /// Returns the key that would give the connector keys of its own, if its identity provider learns
+    /// the hub's keys from metadata, which it reads about once a day.
+    fn own_keys_setting(&self) -> Option<&'static str> {
+        None
     }
 
     /// Returns the key that allows connections without TLS, if it is set.

@@ -42,8 +42,8 @@ impl KindSettings for SamlKind {
         self.single_logout
     }
 
-    fn publishes_hub_keys_in_metadata(&self) -> bool {
-        self.private_keys.is_none()
+    fn own_keys_setting(&self) -> Option<&'static str> {
+        self.private_keys.is_none().then_some("private_keys")
     }
 
     fn addresses(&self) -> Vec<&str> {

@@ -46,17 +46,15 @@ fn early_signature_warning(
 ) -> Option<Diagnostic> {
     const METADATA_READ_EVERY: Duration = Duration::from_secs(24 * 3600);
     settings.rotate_keys_every_days?;
-    let reads_metadata = |connector: &&ConfiguredConnector| {
-        connector.file.enabled && connector.kind.publishes_hub_keys_in_metadata()
-    };
-    let connector = connectors.values().find(reads_metadata)?;
+    let mut active = connectors.values().filter(|connector| connector.file.enabled);
+    let (connector, own_keys) = active.find_map(|one| Some((one, one.kind.own_keys_setting()?)))?;
     let key = "lifetimes.signing_key_lead_seconds";
     (settings.lifetimes.signing_key_lead() < METADATA_READ_EVERY).then(|| {
         let message = format!(
             "is less than a day, and rotate_keys_every_days is set: the identity provider {} reads the hub's next key in its metadata about once a day, and refuses what it signs before",
             connector.id
         );
-        let fix = "write 172800, or private_keys in the connector's file, for keys that the hub does not rotate";
+        let fix = format!("write 172800, or {own_keys} in the connector's file, for keys that the hub does not rotate");
         source.diagnostic(key, message, fix)
     })
 }
