@@ -9,18 +9,23 @@ use fluent_syntax::ast::Entry;
 use super::message_file::{Placeable, placeables};
 use super::{DEFAULT_LANGUAGE, FALLBACK_LANGUAGE, Languages};
 
-macro_rules! built_in_languages {
-    ($($tag:literal)*) => {
-        /// The files, by tag.
-        const FILES: MessageTexts =
-            &[$(($tag, include_str!(concat!("../locales/", $tag, "/pages.ftl")))),*];
+/// Messages of a crate: for each built-in language its tag and its file.
+pub type MessageTexts = &'static [(&'static str, &'static str)];
+
+/// Returns the [`MessageTexts`] of a crate, from the files `locales/{tag}.ftl` beside its `src`.
+#[macro_export]
+macro_rules! message_texts {
+    () => { $crate::message_texts!(".ftl") };
+    ($suffix:literal) => {
+        $crate::message_texts!($suffix: "ar" "de" "en" "es" "fr" "it" "nl" "pl" "pt" "ro")
+    };
+    ($suffix:literal: $($tag:literal)+) => {
+        &[$(($tag, include_str!(concat!("../locales/", $tag, $suffix)))),+]
     };
 }
 
-built_in_languages!("ar" "de" "en" "es" "fr" "it" "nl" "pl" "pt" "ro");
-
-/// Messages of an optional crate: for each built-in language its tag and its file.
-pub type MessageTexts = &'static [(&'static str, &'static str)];
+/// The files of the pages.
+const FILES: MessageTexts = message_texts!("/pages.ftl");
 
 /// The built-in messages of this program: those of the pages, and those of its optional crates.
 pub struct Catalogue {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures_util::FutureExt as _;
 use passerelle_extension::{Extension, ExtensionContext, KeptData, ProbeContext, StartedExtension};
-use passerelle_localization::MessageTexts;
+use passerelle_localization::message_texts;
 use passerelle_settings::ConfiguredTable;
 use passerelle_store::Usage;
 
@@ -18,16 +18,10 @@ use super::{admin_routes, command};
 /// Bytes of a waiting mail, or of the counts of one that was sent.
 const QUEUED_MAIL_BYTES: usize = 1024;
 
-macro_rules! messages {
-    ($($tag:literal)*) => { &[$(($tag, include_str!(concat!("../locales/", $tag, ".ftl")))),*] };
-}
-
-const MESSAGES: MessageTexts = messages!("ar" "de" "en" "es" "fr" "it" "nl" "pl" "pt" "ro");
-
 /// The settings, records, texts, metrics and operators' routes of mail.
 pub const EXTENSION: Extension = Extension {
     error_codes: admin_routes::ALL,
-    messages: MESSAGES,
+    messages: message_texts!(),
     metrics: &[&MAILS, &MAILS_WAITING],
     record_kinds: &[
         (MAIL_PERSON, person_usage),

@@ -2,7 +2,7 @@
 
 use passerelle_audit::EventKind;
 use passerelle_extension::Extension;
-use passerelle_localization::MessageTexts;
+use passerelle_localization::message_texts;
 use passerelle_store::Usage;
 use passerelle_telemetry::{ExtensionMetric, ExtensionMetricType};
 use passerelle_web::endpoint::Endpoint;
@@ -21,16 +21,10 @@ pub(super) static PRESENTATIONS: ExtensionMetric = ExtensionMetric {
     help: "Presentations of wallets by outcome: accepted, rejected, declined; reason is the rule that a rejected one breaks.",
 };
 
-macro_rules! messages {
-    ($($tag:literal)*) => { &[$(($tag, include_str!(concat!("../locales/", $tag, ".ftl")))),*] };
-}
-
-const MESSAGES: MessageTexts = messages!("ar" "de" "en" "es" "fr" "it" "nl" "pl" "pt" "ro");
-
 /// The routes, pages, errors, records and metrics of wallets.
 pub const EXTENSION: Extension = Extension {
     error_codes: error_codes::ALL,
-    messages: MESSAGES,
+    messages: message_texts!(),
     metrics: &[&PRESENTATIONS],
     record_kinds: &[(WALLET_REQUEST, |_| WALLET_REQUEST_USAGE)],
     endpoints: wallet_endpoints,

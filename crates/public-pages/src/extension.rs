@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use passerelle_extension::{Extension, ExtensionContext, StartedExtension};
-use passerelle_localization::MessageTexts;
+use passerelle_localization::message_texts;
 use passerelle_settings::ConfiguredTable;
 use passerelle_web::endpoint::Endpoint;
 use passerelle_web::hub::Hub;
@@ -14,19 +14,13 @@ use super::settings::{self, PublicPagesConfig};
 use super::state::{FirstSights, PublicPages};
 use super::{statements, status};
 
-macro_rules! messages {
-    ($($tag:literal)*) => { &[$(($tag, include_str!(concat!("../locales/", $tag, ".ftl")))),*] };
-}
-
-const MESSAGES: MessageTexts = messages!("ar" "de" "en" "es" "fr" "it" "nl" "pl" "pt" "ro");
-
 const STATUS_PATH: &str = "/status";
 const ACCESSIBILITY_PATH: &str = "/accessibility";
 const PRIVACY_PATH: &str = "/privacy";
 
 /// The routes, texts and settings of the public pages.
 pub const EXTENSION: Extension = Extension {
-    messages: MESSAGES,
+    messages: message_texts!(),
     table: Some(settings::TABLE),
     endpoints,
     footer_links,

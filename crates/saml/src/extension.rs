@@ -2,22 +2,16 @@
 
 use passerelle_audit::EventKind;
 use passerelle_extension::Extension;
-use passerelle_localization::MessageTexts;
+use passerelle_localization::message_texts;
 use passerelle_web::endpoint::Endpoint;
 
 use super::records::{SAML_ASSERTION, SAML_ASSERTION_USAGE, SAML_MESSAGE, SAML_MESSAGE_USAGE};
 use super::{endpoints, error_codes, single_logout};
 
-macro_rules! messages {
-    ($($tag:literal)*) => { &[$(($tag, include_str!(concat!("../locales/", $tag, ".ftl")))),*] };
-}
-
-const MESSAGES: MessageTexts = messages!("ar" "de" "en" "es" "fr" "it" "nl" "pl" "pt" "ro");
-
 /// The routes, pages, errors and records of SAML identity providers.
 pub const EXTENSION: Extension = Extension {
     error_codes: error_codes::ALL,
-    messages: MESSAGES,
+    messages: message_texts!(),
     record_kinds: &[
         (SAML_MESSAGE, |_| SAML_MESSAGE_USAGE),
         (SAML_ASSERTION, |_| SAML_ASSERTION_USAGE),
