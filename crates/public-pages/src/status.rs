@@ -147,9 +147,12 @@ impl StatusPage {
             from: notice.validity.not_before,
             until: notice.validity.not_after,
         };
+        let planned_notices = status.planned_notices.iter().map(planned_notice);
+        let mut planned: Vec<StatusRow> = planned.chain(planned_notices).collect();
+        planned.sort_by_key(|row| row.from);
         Self {
             problems: failing.iter().map(problem).collect(),
-            planned: planned.chain(status.planned_notices.iter().map(planned_notice)).collect(),
+            planned,
             available: available.into_iter().map(name).collect(),
             now: status.now,
         }
@@ -346,7 +349,7 @@ fn text_with_period(text: String, validity: &Validity, locale: &Locale) -> Strin
     .into_iter()
     .flatten()
     .collect::<Vec<_>>()
-    .join(" ")
+    .join("\n")
 }
 
 fn cached(mut response: HttpResponse, vary: &'static str) -> HttpResponse {
