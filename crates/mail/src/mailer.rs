@@ -37,7 +37,7 @@ pub(crate) static MAILS: ExtensionMetric = ExtensionMetric {
     name: "mails_total",
     metric_type: ExtensionMetricType::Counter,
     labels: &["outcome"],
-    help: "Mails by outcome: sent (the server accepted it), deferred (an attempt failed and is repeated), rejected (by the server), expired (its code was over), dropped (the queue or the store had no room), limited (too many for the person or the address).",
+    help: "Mails by outcome: sent (the server accepted it), deferred (an attempt failed and is repeated), rejected (by the server), expired (the code, before the server accepted it), dropped (the queue or the store had no room), limited (too many for the person or the address).",
 };
 
 /// Gauge of the queue.

@@ -35,7 +35,7 @@ pub(crate) struct MailConfig {
     /// server must offer, port 587); with a port if it is another one.
     #[schemars(example = "smtps://mail.example.org")]
     pub url: String,
-    /// Allows `smtp://` without TLS, to a server on this machine only.
+    /// Allows `smtp://` without TLS (port 25 if it names none), to a server on this machine only.
     #[serde(default)]
     pub insecure_smtp: bool,
     /// PEM file of the only certificate authorities trusted for the server. Default: the system's.
