@@ -15,7 +15,6 @@ mod person;
 mod queue;
 mod settings;
 mod smtp_client;
-mod stored;
 #[cfg(test)]
 mod tests;
 

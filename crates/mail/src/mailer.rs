@@ -15,13 +15,12 @@ use super::person::{LoginOfPerson, MAIL_PERSON, MailPerson, login_key, named_key
 use super::queue::{Insertion, MailQueue, MailSettlement, QueuedMail};
 use super::settings::{MailConfig, MailSettings, parse_address};
 use super::smtp_client::{SEND_TIMEOUT, SmtpClient, SmtpError};
-use super::stored;
 use passerelle_audit::{Audit, Event, EventKind, ExtensionEvent};
 use passerelle_grants::HubCore;
 use passerelle_hub::mail_codes::{MailCode, MailCodeError, MailCodes, MailUser};
 use passerelle_protocol::env::{Env, Timestamp};
 use passerelle_protocol::ids::{ConnectorId, Secret, SupportId};
-use passerelle_store::{Store, StoreError};
+use passerelle_store::{Store, StoreError, stored_value};
 use passerelle_telemetry::{CheckFinding, ExtensionMetric, ExtensionMetricType};
 
 /// Time between two looks at the queue. Hubs start, and so look, at different times.
@@ -258,7 +257,8 @@ impl Mailer {
     ) -> Result<R, MailCodeError> {
         let now = self.env().now();
         let key = person_key(user);
-        let changed = stored::update(self.store.as_ref(), &key, now, |one| change(one, now)).await;
+        let changed =
+            stored_value::update(self.store.as_ref(), &key, now, |one| change(one, now)).await;
         changed.map_err(|error| unavailable(&error))
     }
 
@@ -273,7 +273,7 @@ impl Mailer {
     ) -> Result<Option<(ConnectorId, String)>, StoreError> {
         let now = self.env().now();
         let found: LoginOfPerson =
-            stored::load(self.store.as_ref(), &login_key(support_id), now).await?;
+            stored_value::load(self.store.as_ref(), &login_key(support_id), now).await?;
         let connector = ConnectorId::new(found.connector);
         Ok((!found.person.is_empty()).then_some((connector, found.person)))
     }
@@ -284,7 +284,7 @@ impl Mailer {
     /// The error of the store.
     pub(crate) async fn reset_address(&self, record: String) -> Result<bool, StoreError> {
         let (now, key) = (self.env().now(), named_key(record));
-        stored::update(self.store.as_ref(), &key, now, |person: &mut MailPerson| {
+        stored_value::update(self.store.as_ref(), &key, now, |person: &mut MailPerson| {
             person.address.take().is_some()
         })
         .await
@@ -303,7 +303,7 @@ impl MailCodes for Mailer {
         user: &MailUser,
     ) -> Result<Option<Secret<String>>, MailCodeError> {
         let now = self.env().now();
-        let person = stored::load(self.store.as_ref(), &person_key(user), now).await;
+        let person = stored_value::load(self.store.as_ref(), &person_key(user), now).await;
         let person: MailPerson = person.map_err(|error| unavailable(&error))?;
         Ok(person.address(now).map(|address| Secret::new(address.to_owned())))
     }
@@ -345,7 +345,7 @@ impl MailCodes for Mailer {
         };
         let store = self.store.as_ref();
         let key = login_key(&code.support_id);
-        let named = stored::update(store, &key, now, |one| {
+        let named = stored_value::update(store, &key, now, |one| {
             *one = login.clone();
         });
         // Without the record, an operator can't reset the address by this login.

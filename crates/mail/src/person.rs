@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::stored::{StoredValue, remove_older};
 use passerelle_hub::mail_codes::{MAX_WRONG_CODES_PER_DAY, MailUser};
 use passerelle_protocol::digest;
 use passerelle_protocol::env::Timestamp;
 use passerelle_protocol::ids::SupportId;
+use passerelle_store::stored_value::StoredValue;
 use passerelle_store::{RecordKey, RecordKind, RecordRetention};
 
 /// Confirmed address of a person, with counts.
@@ -117,6 +117,11 @@ impl StoredValue for LoginOfPerson {
     fn expires_at(&self, now: Timestamp) -> Timestamp {
         now + SUPPORT_ID_LIFETIME
     }
+}
+
+/// Removes times that are older than `age`.
+fn remove_older(times: &mut Vec<Timestamp>, age: Duration, now: Timestamp) {
+    times.retain(|at| now.since(*at) < age);
 }
 
 /// Returns the key of a person's record.

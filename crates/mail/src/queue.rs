@@ -10,10 +10,10 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::person::HOUR;
-use super::stored::{self, StoredValue};
 use passerelle_protocol::digest;
 use passerelle_protocol::env::Timestamp;
 use passerelle_protocol::ids::SupportId;
+use passerelle_store::stored_value::{self, StoredValue};
 use passerelle_store::{RecordKey, RecordKind, Store, StoreError};
 
 /// Mails that wait, and when mails to the same addresses were queued.
@@ -101,7 +101,7 @@ impl MailQueue {
         now: Timestamp,
     ) -> Result<Insertion, StoreError> {
         let (digest, key) = locate(&mail.address);
-        stored::update(self.store.as_ref(), &key, now, |bucket: &mut MailBucket| {
+        stored_value::update(self.store.as_ref(), &key, now, |bucket: &mut MailBucket| {
             bucket.counted.retain(|(_, at)| now.since(*at) < HOUR);
             let counted = bucket.counted.iter().filter(|(one, _)| *one == digest).count();
             if counted >= self.mails_per_address {
@@ -144,7 +144,7 @@ impl MailQueue {
         now: Timestamp,
     ) -> Result<Option<QueuedMail>, StoreError> {
         let (_, key) = locate(&mail.address);
-        stored::update(self.store.as_ref(), &key, now, |bucket: &mut MailBucket| {
+        stored_value::update(self.store.as_ref(), &key, now, |bucket: &mut MailBucket| {
             let is_it = |one: &&mut QueuedMail| one.id == mail.id && one.due_at <= now;
             let found = bucket.waiting.iter_mut().find(is_it)?;
             found.attempts = found.attempts.saturating_add(1);
@@ -165,7 +165,7 @@ impl MailQueue {
         now: Timestamp,
     ) -> Result<bool, StoreError> {
         let (_, key) = locate(&mail.address);
-        stored::update(self.store.as_ref(), &key, now, |bucket: &mut MailBucket| {
+        stored_value::update(self.store.as_ref(), &key, now, |bucket: &mut MailBucket| {
             let Some(at) = bucket.waiting.iter().position(|one| one.id == mail.id) else {
                 return false;
             };

@@ -1,6 +1,7 @@
 //! Stores short-lived records (logins, sessions, codes, tokens) behind the [`Store`] trait.
 //!
-//! Responsible for atomicity, expiry, capacity and revocation. Values are opaque bytes.
+//! Responsible for atomicity, expiry, capacity and revocation. Values are opaque bytes;
+//! [`stored_value`] changes those that are JSON.
 //! Every operation takes `now`. A record is expired when `expires_at <= now`, whatever the clock of
 //! the adapter says. All adapters pass the same conformance suite. Does not know what a record
 //! means. Begin with [`Store`].
@@ -34,6 +35,7 @@ mod record_kind;
 #[cfg(feature = "redis")]
 pub mod redis;
 mod revocations;
+pub mod stored_value;
 
 pub use capacities::Capacities;
 pub use error::{InsertPairError, StoreError};

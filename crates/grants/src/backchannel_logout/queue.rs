@@ -14,9 +14,8 @@ use super::notice::LogoutNotice;
 use super::slots::DeliverySlot;
 use passerelle_protocol::env::Timestamp;
 use passerelle_protocol::ids::ClientId;
-use passerelle_store::{
-    MAX_UPDATE_ATTEMPTS, Record, RecordKey, RecordKind, RecordVersion, Store, StoreError,
-};
+use passerelle_store::stored_value::{self, StoredValue};
+use passerelle_store::{Record, RecordKey, RecordKind, RecordVersion, Store, StoreError};
 
 /// Number of records: few enough to read all at once, so many that hubs seldom collide.
 const BUCKETS: usize = 32;
@@ -50,6 +49,17 @@ impl QueuedNotice {
 pub(super) enum Settlement {
     Remove,
     RetryAt(Timestamp),
+}
+
+/// The value of a record.
+#[derive(Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+struct Bucket(Vec<QueuedNotice>);
+
+impl StoredValue for Bucket {
+    fn expires_at(&self, now: Timestamp) -> Timestamp {
+        now + RECORD_LIFETIME
+    }
 }
 
 /// A record as loaded.
@@ -177,32 +187,14 @@ impl NoticeQueue {
         now: Timestamp,
         change: impl Fn(&mut Vec<QueuedNotice>) -> T,
     ) -> Result<T, StoreError> {
-        let (key, until) = (bucket_key(index), now + RECORD_LIFETIME);
-        for _ in 0..MAX_UPDATE_ATTEMPTS {
-            let found = self.store.load(&key, now).await?;
-            let loaded = found.map(|record| LoadedBucket::new(index, &record)).transpose()?;
-            let (version, before) = match loaded {
-                Some(LoadedBucket { version, entries, .. }) => (Some(version), entries),
-                None => (None, Vec::new()),
-            };
-            let mut entries = before.clone();
-            let changed = change(&mut entries);
-            if entries == before {
-                return Ok(changed);
-            }
-            let value = encode_entries(&entries);
-            if self.store.compare_and_set(&key, version, value, until, now).await? {
-                return Ok(changed);
-            }
-        }
-        Err(StoreError::Unavailable("the record changes too often".to_owned()))
+        let change = |bucket: &mut Bucket| change(&mut bucket.0);
+        stored_value::update(self.store.as_ref(), &bucket_key(index), now, change).await
     }
 }
 
 impl LoadedBucket {
     fn new(index: usize, record: &Record) -> Result<Self, StoreError> {
-        let unreadable = |_| StoreError::Unavailable("the record has another format".to_owned());
-        let entries = serde_json::from_slice(&record.value).map_err(unreadable)?;
+        let Bucket(entries) = stored_value::decode(&record.value)?;
         Ok(Self { index, version: record.version, entries })
     }
 }

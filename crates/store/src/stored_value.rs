@@ -1,17 +1,13 @@
-//! Reads and changes the records: one for each person, and a few that hold the queue.
-
-use std::time::Duration;
+//! Records whose values are JSON: read, and changed atomically.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::{MAX_UPDATE_ATTEMPTS, RecordKey, Store, StoreError};
 use passerelle_protocol::env::Timestamp;
-use passerelle_store::{MAX_UPDATE_ATTEMPTS, RecordKey, Store, StoreError};
 
 /// Value of a record.
-pub(crate) trait StoredValue:
-    Serialize + DeserializeOwned + Default + PartialEq + Clone
-{
+pub trait StoredValue: Serialize + DeserializeOwned + Default + PartialEq + Clone {
     /// Returns when nothing of the value matters any more.
     fn expires_at(&self, now: Timestamp) -> Timestamp;
 }
@@ -20,7 +16,7 @@ pub(crate) trait StoredValue:
 ///
 /// # Errors
 /// `Unavailable`.
-pub(crate) async fn load<T: StoredValue>(
+pub async fn load<T: StoredValue>(
     store: &dyn Store,
     key: &RecordKey,
     now: Timestamp,
@@ -33,7 +29,7 @@ pub(crate) async fn load<T: StoredValue>(
 ///
 /// # Errors
 /// `Full`, `Unavailable`.
-pub(crate) async fn update<T: StoredValue, R>(
+pub async fn update<T: StoredValue, R>(
     store: &dyn Store,
     key: &RecordKey,
     now: Timestamp,
@@ -58,12 +54,11 @@ pub(crate) async fn update<T: StoredValue, R>(
     Err(StoreError::Unavailable("the record changes too often".to_owned()))
 }
 
-fn decode<T: DeserializeOwned>(value: &[u8]) -> Result<T, StoreError> {
+/// Reads a value.
+///
+/// # Errors
+/// `Unavailable` if another release has written it in another format.
+pub fn decode<T: DeserializeOwned>(value: &[u8]) -> Result<T, StoreError> {
     let unreadable = |_| StoreError::Unavailable("the record has another format".to_owned());
     serde_json::from_slice(value).map_err(unreadable)
-}
-
-/// Removes times that are older than `age`.
-pub(crate) fn remove_older(times: &mut Vec<Timestamp>, age: Duration, now: Timestamp) {
-    times.retain(|at| now.since(*at) < age);
 }
