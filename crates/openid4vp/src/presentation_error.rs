@@ -75,7 +75,7 @@ presentation_errors! {
     KeyBindingInFuture "key_binding_in_future" "the key binding JWT is from the future",
     // ISO/IEC 18013-5 mdoc.
     InvalidCbor "invalid_cbor" "the CBOR is invalid: truncated, followed by bytes, with a repeated key, or of indefinite length",
-    CborTooDeep "cbor_too_deep" "the CBOR is nested too deeply",
+    CborTooDeep "cbor_too_deep" "the CBOR is nested too deeply, or has too many items",
     ResponseVersion "response_version" "the version of the DeviceResponse is not supported",
     ResponseStatus "response_status" "the DeviceResponse reports an error",
     DocumentCount "document_count" "the DeviceResponse doesn't hold exactly one document",
