@@ -4,7 +4,9 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use passerelle_egress::certificate_expiry::MIN_CERTIFICATE_DAYS;
 use passerelle_federation::identity::Claim;
+use passerelle_protocol::env::Timestamp;
 
 /// Outcome of one check.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
@@ -54,6 +56,21 @@ impl CheckDiagnostic {
             fix: Some(fix.into()),
         }
     }
+
+    /// Returns the diagnostic of what can be used until `end`: an error if that is over, a warning in
+    /// the two weeks before.
+    pub fn validity(name: &'static str, end: Timestamp, now: Timestamp, fix: &str) -> Self {
+        if end <= now {
+            return Self::error(name, "it has expired", fix);
+        }
+        let days = end.since(now).as_secs() / 86_400;
+        let message = format!("it is valid for {days} days");
+        if days < MIN_CERTIFICATE_DAYS.unsigned_abs() {
+            Self::warning(name, message, fix)
+        } else {
+            Self::ok(name, message)
+        }
+    }
 }
 
 /// Outcome of a sample of what an identity provider sends.
@@ -100,4 +117,24 @@ pub struct HubEndpoints {
 pub struct RegistrationParameter {
     pub name: &'static str,
     pub value: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_end_is_an_error_when_it_is_over_and_a_warning_in_the_two_weeks_before() {
+        use DiagnosticStatus::{Error, Ok, Warning};
+        let day = |days: u64| Timestamp::from_seconds(days * 86_400);
+        for (end, status, message) in [
+            (100, Error, "it has expired"),
+            (113, Warning, "it is valid for 13 days"),
+            (114, Ok, "it is valid for 14 days"),
+        ] {
+            let found = CheckDiagnostic::validity("certificate", day(end), day(100), "renew it");
+            assert_eq!((found.status, found.message.as_str()), (status, message));
+            assert_eq!(found.fix.is_some(), status != Ok, "{end}");
+        }
+    }
 }

@@ -15,6 +15,7 @@ use actix_web::error::InternalError;
 use actix_web::http::StatusCode;
 use actix_web::{App, Error, HttpRequest, HttpResponse, HttpServer, web};
 use openssl::error::ErrorStack;
+use passerelle_jose::untrusted_certificate::UntrustedCertificateError;
 use passerelle_saml::HTTP_REDIRECT;
 use passerelle_saml::identity_provider::{
     AssertedUser, PublishedIdentityProvider, ReceivedRequest, sign_document,
@@ -25,7 +26,7 @@ use passerelle_saml::response::{NameId, PERSISTENT};
 use passerelle_saml::saml_service_provider::SamlServiceProvider;
 use passerelle_saml::service_provider_keys::{CertifiedKey, REQUEST_ALGORITHM};
 use passerelle_saml::signed_document::XmlSigningError;
-use passerelle_saml::xml::{KeyRefusal, VerificationKey};
+use passerelle_saml::xml::VerificationKey;
 use serde_json::{Map, Value};
 use url::Url;
 
@@ -65,7 +66,7 @@ pub enum SamlSetupError {
     #[error("the keys of the demo's SAML identity provider can't be made: {0}")]
     OpenSsl(#[from] ErrorStack),
     #[error("the hub's certificate at the demo's SAML identity provider can't be used: {0}")]
-    HubKey(#[from] KeyRefusal),
+    HubKey(#[from] UntrustedCertificateError),
     #[error(transparent)]
     Theme(#[from] SetupError),
 }

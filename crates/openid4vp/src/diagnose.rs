@@ -3,7 +3,6 @@
 use super::WalletConnector;
 use super::wallet_page::RequestedClaim;
 use passerelle_connector::diagnostic::{CheckDiagnostic, DiagnosisContext};
-use passerelle_egress::certificate_expiry::MIN_CERTIFICATE_DAYS;
 use passerelle_protocol::env::Timestamp;
 
 impl WalletConnector {
@@ -58,18 +57,9 @@ impl WalletConnector {
         let Some(expires_at) = expires_at else {
             return CheckDiagnostic::ok(name, "there is no date of expiry to check");
         };
-        let now = self.env.now();
-        let days = expires_at.since(now).as_secs() / 86_400;
-        let fix = "renew it, and put the new one in its file before the old one expires";
-        if expires_at <= now {
-            return CheckDiagnostic::error(name, "it has expired, so every login fails", fix);
-        }
-        let message = format!("it is valid for {days} days");
-        if days < MIN_CERTIFICATE_DAYS.unsigned_abs() {
-            CheckDiagnostic::warning(name, message, fix)
-        } else {
-            CheckDiagnostic::ok(name, message)
-        }
+        let fix =
+            "renew it, and put the new one in its file: with an expired one every login fails";
+        CheckDiagnostic::validity(name, expires_at, self.env.now(), fix)
     }
 }
 

@@ -5,8 +5,6 @@ use crate::metadata::IdentityProviderMetadata;
 use crate::service_provider_keys::DeviceDecryptionLimits;
 use passerelle_connector::diagnostic::{CheckDiagnostic, DiagnosisContext};
 use passerelle_connector::hub_page::base_url_from_redirect_uri;
-use passerelle_egress::certificate_expiry::MIN_CERTIFICATE_DAYS;
-use passerelle_protocol::env::Timestamp;
 
 impl SamlConnector {
     /// Fetches the metadata, and reports what of it a login needs.
@@ -22,10 +20,16 @@ impl SamlConnector {
             }
         };
         let mut diagnostics = vec![key_diagnostic(&metadata)];
-        diagnostics.extend(metadata.valid_until.map(|end| self.check_validity("validity", end)));
-        diagnostics
-            .extend(self.keys.expires_at().map(|end| self.check_validity("certificate", end)));
-        let limits = self.keys.device_decryption_limits(self.env.now());
+        let now = self.env.now();
+        // Fetched metadata is renewed long before its end.
+        let end = metadata.valid_until.filter(|end| *end <= now || !self.metadata.is_remote());
+        let fix = "download the metadata again before its validUntil";
+        diagnostics.extend(end.map(|end| CheckDiagnostic::validity("validity", end, now, fix)));
+        let fix =
+            "add a key and a certificate to private_keys, publish them, then remove the old ones";
+        let end = self.keys.expires_at();
+        diagnostics.extend(end.map(|end| CheckDiagnostic::validity("certificate", end, now, fix)));
+        let limits = self.keys.device_decryption_limits(now);
         diagnostics.extend(limits.map(encryption_diagnostic));
         diagnostics.push(match self.single_sign_on(&metadata) {
             Err(error) => {
@@ -49,27 +53,6 @@ impl SamlConnector {
             },
         ));
         diagnostics
-    }
-
-    fn check_validity(&self, name: &'static str, end: Timestamp) -> CheckDiagnostic {
-        let now = self.env.now();
-        let days = end.since(now).as_secs() / 86_400;
-        let fix = match name {
-            "validity" => "download the metadata again before its validUntil",
-            _ => {
-                "add a key and a certificate to private_keys, publish them, then remove the old ones"
-            }
-        };
-        if end <= now {
-            return CheckDiagnostic::error(name, "it has expired", fix);
-        }
-        let message = format!("it is valid for {days} days");
-        // Fetched metadata is renewed long before.
-        if days < MIN_CERTIFICATE_DAYS.unsigned_abs() && !self.metadata.is_remote() {
-            CheckDiagnostic::warning(name, message, fix)
-        } else {
-            CheckDiagnostic::ok(name, message)
-        }
     }
 }
 

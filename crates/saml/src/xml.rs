@@ -18,7 +18,7 @@ mod signature;
 #[cfg(test)]
 mod tests;
 
-pub use algorithm::{KeyRefusal, SignatureAlgorithm, VerificationKey};
+pub use algorithm::{SignatureAlgorithm, VerificationKey};
 pub(crate) use canonical::escape_attribute;
 pub use document::{Element, Untrusted, Verified, VerifiedXml, XmlDocument, XmlText};
 pub use encryption::{

@@ -10,7 +10,9 @@ use openssl::nid::Nid;
 use openssl::pkey::{Id, PKey, Private, Public};
 use openssl::rsa::Padding;
 use openssl::sign::{RsaPssSaltlen, Signer, Verifier};
-use passerelle_jose::untrusted_certificate::parse_untrusted_certificate;
+use passerelle_jose::untrusted_certificate::{
+    UntrustedCertificateError, parse_untrusted_certificate,
+};
 
 /// Hash function of digests and signatures. SHA-1 is none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -116,15 +118,6 @@ impl SignatureAlgorithm {
     }
 }
 
-/// Why a key may not verify.
-#[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
-pub enum KeyRefusal {
-    #[error("it is no certificate")]
-    Certificate,
-    #[error("its key is none of: RSA of 2048 to 4096 bits, EC on P-256 or P-384")]
-    Key,
-}
-
 /// A public key of an identity provider, from its metadata. Dates and issuers of certificates mean
 /// nothing in SAML metadata: the key is trusted because the metadata is.
 #[derive(Clone, derive_more::Debug)]
@@ -135,14 +128,11 @@ impl VerificationKey {
     /// Reads the key of a certificate (DER).
     ///
     /// # Errors
-    /// Any [`KeyRefusal`].
-    pub fn from_certificate(der: &[u8]) -> Result<Self, KeyRefusal> {
-        use passerelle_jose::untrusted_certificate::UntrustedCertificateError as Refused;
-        let certificate = parse_untrusted_certificate(der).map_err(|error| match error {
-            Refused::Malformed => KeyRefusal::Certificate,
-            Refused::Key => KeyRefusal::Key,
-        })?;
-        let key = certificate.public_key().map_err(|_| KeyRefusal::Certificate)?;
+    /// As [`parse_untrusted_certificate`]; `Key` also for EC on another curve than P-256 and P-384,
+    /// and for other types.
+    pub fn from_certificate(der: &[u8]) -> Result<Self, UntrustedCertificateError> {
+        let certificate = parse_untrusted_certificate(der)?;
+        let key = certificate.public_key().map_err(|_| UntrustedCertificateError::Malformed)?;
         let is_accepted = match key.id() {
             Id::RSA => key.bits() >= 2048,
             Id::EC => {
@@ -151,7 +141,7 @@ impl VerificationKey {
             }
             _ => false,
         };
-        if is_accepted { Ok(Self(key)) } else { Err(KeyRefusal::Key) }
+        if is_accepted { Ok(Self(key)) } else { Err(UntrustedCertificateError::Key) }
     }
 
     /// Verifies a signature; false also if the key is of another type than the algorithm.
