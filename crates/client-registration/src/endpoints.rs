@@ -23,9 +23,6 @@ use passerelle_web::responses::json_response;
 type RegistrationResponse = Result<HttpResponse, Rejection>;
 
 /// Handles `POST /api/v2/register`.
-///
-/// # Errors
-/// Returns the rejection to answer with.
 pub(crate) async fn register_client(
     context: RequestContext,
     body: web::Payload,
@@ -43,9 +40,6 @@ pub(crate) async fn register_client(
 }
 
 /// Handles `GET /api/v2/register/{client_id}`.
-///
-/// # Errors
-/// Returns the rejection to answer with.
 pub(crate) async fn read_registration(
     context: RequestContext,
     client_id: web::Path<String>,
@@ -59,9 +53,6 @@ pub(crate) async fn read_registration(
 }
 
 /// Handles `PUT /api/v2/register/{client_id}`.
-///
-/// # Errors
-/// Returns the rejection to answer with.
 pub(crate) async fn update_registration(
     context: RequestContext,
     client_id: web::Path<String>,
@@ -78,9 +69,6 @@ pub(crate) async fn update_registration(
 }
 
 /// Handles `DELETE /api/v2/register/{client_id}`.
-///
-/// # Errors
-/// Returns the rejection to answer with.
 pub(crate) async fn delete_registration(
     context: RequestContext,
     client_id: web::Path<String>,

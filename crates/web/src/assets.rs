@@ -15,9 +15,6 @@ use passerelle_protocol::ids::ConnectorId;
 const NOT_FOUND: Rejection = Rejection::OutsideLogin(ErrorCode::NotFound);
 
 /// Serves the theme's logo at `GET /assets/logo`.
-///
-/// # Errors
-/// Returns the rejection to answer with.
 pub(crate) async fn serve_theme_logo(context: RequestContext) -> Result<HttpResponse, Rejection> {
     let logo = context.hub.logo.as_ref().ok_or(NOT_FOUND)?;
     Ok(make_cacheable(logo_response(logo)))
@@ -25,9 +22,6 @@ pub(crate) async fn serve_theme_logo(context: RequestContext) -> Result<HttpResp
 
 /// Serves the theme's icon of browser tabs at `GET /assets/favicon`, and at `GET /favicon.ico`,
 /// which browsers request for pages without one.
-///
-/// # Errors
-/// Returns the rejection to answer with.
 pub(crate) async fn serve_favicon(context: RequestContext) -> Result<HttpResponse, Rejection> {
     let favicon = context.hub.favicon.as_ref().ok_or(NOT_FOUND)?;
     Ok(make_cacheable(logo_response(favicon)))
@@ -35,9 +29,6 @@ pub(crate) async fn serve_favicon(context: RequestContext) -> Result<HttpRespons
 
 /// Serves a connector's logo at `GET /assets/idp/{connector}`. Pages link to it with `?v=` and the
 /// logo's version.
-///
-/// # Errors
-/// Returns the rejection to answer with.
 pub(crate) async fn serve_connector_logo(
     context: RequestContext,
     path: web::Path<String>,
@@ -51,9 +42,6 @@ pub(crate) async fn serve_connector_logo(
 }
 
 /// Serves a service provider's logo at `GET /assets/service/{version}`.
-///
-/// # Errors
-/// Returns the rejection to answer with.
 pub(crate) async fn serve_service_logo(
     context: RequestContext,
     path: web::Path<String>,

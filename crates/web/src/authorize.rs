@@ -33,18 +33,12 @@ use passerelle_protocol::params::{Params, check_post};
 use passerelle_quota::RateLimitError;
 
 /// Handles `GET /api/v2/authorize`.
-///
-/// # Errors
-/// Returns the rejection to answer with.
 pub(crate) async fn get(context: RequestContext) -> Result<HttpResponse, Rejection> {
     let params = context.query().map_err(|error| Rejection::malformed(error.code()))?;
     handle_request(&context, &params, RequestMethod::Get).await
 }
 
 /// Handles `POST /api/v2/authorize`.
-///
-/// # Errors
-/// Returns the rejection to answer with.
 pub(crate) async fn post(
     context: RequestContext,
     body: web::Payload,
@@ -80,9 +74,6 @@ pub(crate) async fn redirect_v1(request: HttpRequest) -> HttpResponse {
 }
 
 /// Handles `POST /api/v2/par`.
-///
-/// # Errors
-/// Returns the rejection to answer with.
 pub(crate) async fn push(
     context: RequestContext,
     body: web::Payload,

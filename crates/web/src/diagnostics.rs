@@ -37,17 +37,11 @@ pub(crate) fn token_error_uri(hub: &Hub, error: &GrantError) -> Option<String> {
 }
 
 /// Shows the form for an authorization request.
-///
-/// # Errors
-/// Returns the rejection to answer with.
 pub(crate) async fn show_form(context: RequestContext) -> Result<HttpResponse, Rejection> {
     Ok(diagnostics_page(&context, 200, DiagnosticsPage::Form))
 }
 
 /// Explains the submitted authorization request. It is not stored, and the page doesn't repeat it.
-///
-/// # Errors
-/// Returns the rejection to answer with.
 pub(crate) async fn explain_request(
     context: RequestContext,
     body: web::Payload,

@@ -19,9 +19,6 @@ use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::email_domain::EmailDomain;
 
 /// Handles `POST /api/v2/interaction/{hash}/email`.
-///
-/// # Errors
-/// Returns the rejection to answer with.
 pub(crate) async fn find_by_email(
     context: RequestContext,
     path: web::Path<String>,

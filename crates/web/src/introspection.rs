@@ -17,9 +17,6 @@ use passerelle_protocol::params::Params;
 use passerelle_protocol::revocation;
 
 /// Handles `POST /api/v2/checktoken`.
-///
-/// # Errors
-/// Returns the rejection to answer with.
 pub(crate) async fn introspect_token(
     context: RequestContext,
     body: web::Payload,
@@ -41,9 +38,6 @@ pub(crate) async fn introspect_token(
 }
 
 /// Handles `POST /api/v2/token/revocation`.
-///
-/// # Errors
-/// Returns the rejection to answer with.
 pub(crate) async fn revoke_token(
     context: RequestContext,
     body: web::Payload,

@@ -66,9 +66,6 @@ pub(crate) fn outdated_cookie_removal(context: &RequestContext) -> Option<Cookie
 
 /// Handles `POST /api/v2/interaction/{hash}/forget`: removes the last choice. The login does not
 /// change.
-///
-/// # Errors
-/// Returns the rejection to answer with.
 pub(crate) async fn forget_last_choice(
     context: RequestContext,
     path: web::Path<String>,

@@ -49,9 +49,6 @@ enum LogoutConfirmation {
 }
 
 /// Handles `GET /api/v2/session/end`.
-///
-/// # Errors
-/// Returns the rejection to answer with.
 pub(crate) async fn get(context: RequestContext) -> Result<HttpResponse, Rejection> {
     let query = context.query().map_err(|error| Rejection::MalformedLogout(error.code()))?;
     let params = match query.single(PENDING_PARAM) {
@@ -70,9 +67,6 @@ pub(crate) async fn get(context: RequestContext) -> Result<HttpResponse, Rejecti
 ///
 /// A POST from another site carries no cookie (SameSite=Lax), so the request is saved and continued
 /// by a GET, which carries it.
-///
-/// # Errors
-/// Returns the rejection to answer with.
 pub(crate) async fn post(
     context: RequestContext,
     body: web::Payload,
@@ -123,9 +117,6 @@ fn fits_in_url(forwarded: &[(String, String)]) -> bool {
 }
 
 /// Handles `POST /api/v2/session/end/confirm`, which the hub's confirmation form sends.
-///
-/// # Errors
-/// Returns the rejection to answer with.
 pub(crate) async fn post_confirmation(
     context: RequestContext,
     body: web::Payload,
@@ -143,9 +134,6 @@ pub(crate) async fn post_confirmation(
 }
 
 /// Handles `GET /api/v2/session/end/{connector}`, the return from an identity provider's logout.
-///
-/// # Errors
-/// Returns the rejection to answer with.
 pub(crate) async fn return_from_idp(
     context: RequestContext,
     path: web::Path<String>,

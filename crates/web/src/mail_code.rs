@@ -17,9 +17,6 @@ use passerelle_protocol::ids::Secret;
 
 /// Handles `GET /api/v2/interaction/{hash}/mail`: shows the page, and sends the code if none is in
 /// force.
-///
-/// # Errors
-/// Returns the rejection to answer with.
 pub(crate) async fn show_mail_page(
     context: RequestContext,
     path: web::Path<String>,
@@ -34,9 +31,6 @@ pub(crate) async fn show_mail_page(
 }
 
 /// Handles `POST /api/v2/interaction/{hash}/mail`.
-///
-/// # Errors
-/// Returns the rejection to answer with.
 pub(crate) async fn submit_mail_page(
     context: RequestContext,
     path: web::Path<String>,

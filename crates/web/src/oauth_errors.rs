@@ -10,9 +10,6 @@ use super::responses::landing_page_response;
 use passerelle_protocol::catalogue::ErrorCode;
 
 /// Shows the page about an error of the token endpoint, or an error page again.
-///
-/// # Errors
-/// Returns the rejection to answer with.
 pub(crate) async fn show_error(
     context: RequestContext,
     path: web::Path<String>,

@@ -32,9 +32,6 @@ const MAX_RESPONSE_BYTES: usize = 16 * 1024;
 const MAX_URL_BYTES: usize = 4 * 1024;
 
 /// Handles `POST /api/v2/callback/{connector}`, for connectors with `response_mode = "form_post"`.
-///
-/// # Errors
-/// Returns the rejection to answer with.
 pub(crate) async fn save_callback(
     context: RequestContext,
     path: web::Path<String>,
@@ -74,9 +71,6 @@ pub(crate) async fn save_callback(
 /// Returns the stored response that the address of this request names; `None` if it names none. An
 /// expired or used one has no parameters. It stays stored until [`remove_used`], so that a refused
 /// request can be repeated.
-///
-/// # Errors
-/// Returns the rejection to answer with.
 pub(super) async fn load_posted(
     context: &RequestContext,
     connector: &ConnectorId,

@@ -13,9 +13,6 @@ use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::ids::ConnectorId;
 
 /// Shows the form to choose a test user.
-///
-/// # Errors
-/// Returns the rejection to answer with.
 pub(crate) async fn show_form(
     context: RequestContext,
     path: web::Path<String>,
@@ -44,9 +41,6 @@ pub(crate) async fn show_form(
 
 /// Handles the submitted form. The result returns to the hub's callback through the browser, like
 /// any identity provider's response.
-///
-/// # Errors
-/// Returns the rejection to answer with.
 pub(crate) async fn submit_form(
     context: RequestContext,
     path: web::Path<String>,

@@ -24,9 +24,6 @@ use passerelle_protocol::catalogue::ErrorOrigin;
 use passerelle_protocol::ids::Secret;
 
 /// Shows the empty form.
-///
-/// # Errors
-/// Returns the rejection to answer with.
 pub(crate) async fn show_form(
     context: RequestContext,
     path: web::Path<String>,
@@ -38,9 +35,6 @@ pub(crate) async fn show_form(
 }
 
 /// Handles the submitted form.
-///
-/// # Errors
-/// Returns the rejection to answer with.
 pub(crate) async fn submit_form(
     context: RequestContext,
     path: web::Path<String>,

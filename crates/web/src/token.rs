@@ -13,9 +13,6 @@ use passerelle_protocol::params::Params;
 use passerelle_protocol::token::{self, RefreshTokenSupport, TokenResponse};
 
 /// Handles `POST /api/v2/token`.
-///
-/// # Errors
-/// Returns the rejection to answer with.
 pub(crate) async fn post_token(
     context: RequestContext,
     body: web::Payload,

@@ -14,9 +14,6 @@ use passerelle_quota::RateLimitError;
 
 /// Handles `POST /api/v2/backchannel-logout/{connector}`. The response is an empty 200, whether or
 /// not the token names a session.
-///
-/// # Errors
-/// Returns the rejection to answer with.
 pub(crate) async fn post_logout_token(
     context: RequestContext,
     path: web::Path<String>,

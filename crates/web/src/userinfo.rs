@@ -16,9 +16,6 @@ use passerelle_protocol::params::{Params, is_form_urlencoded};
 use passerelle_protocol::userinfo;
 
 /// Handles `GET` and `POST /api/v2/userinfo`.
-///
-/// # Errors
-/// Returns the rejection to answer with.
 pub(crate) async fn get_userinfo(
     context: RequestContext,
     body: web::Payload,

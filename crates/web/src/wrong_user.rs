@@ -18,9 +18,6 @@ use passerelle_federation::login::{LoginAnswer, LoginRequest};
 use passerelle_hub::{Reply, StepError, redirect_state};
 
 /// Handles `POST /api/v2/interaction/{hash}/not-me`.
-///
-/// # Errors
-/// Returns the rejection to answer with.
 pub(crate) async fn report_wrong_user(
     context: RequestContext,
     path: web::Path<String>,

@@ -35,9 +35,6 @@ const IDP_UNREACHED: &str = "idp_unreached";
 
 /// Handles `GET /api/v2/session/ended`: shows the page after a logout again. It names registered
 /// service providers and identity providers only.
-///
-/// # Errors
-/// Returns the rejection to answer with.
 pub(crate) async fn show_logged_out(context: RequestContext) -> Result<HttpResponse, Rejection> {
     let query = context.query()?;
     let (destination, idp_session) = parse_logged_out(&query);
