@@ -17,7 +17,6 @@ use passerelle_connector::{
 };
 use passerelle_egress::http_client_pool::HttpClientPool;
 use passerelle_federation::assurance::acr::AcrPolicy;
-use passerelle_federation::assurance::amr::UpstreamAmr;
 use passerelle_federation::login::upstream::{
     Authentication, AuthorizationRedirect, CallbackParams, LoginAttempt,
     UpstreamAuthorizationRequest,
@@ -118,17 +117,11 @@ impl Connector for KioskConnector {
         }
         let level =
             self.acr_policy.evaluate(None, self.acr_policy.level_to_request(attempt.request.level));
+        let level = level.map_err(|error| ConnectorError::new(error.code(), error.to_string()))?;
+        let subject = Secret::new(self.room.clone());
         Ok(Authentication {
-            acr: None,
-            connector: self.id.clone(),
-            upstream_subject: Secret::new(self.room.clone()),
-            level: level.map_err(|error| ConnectorError::new(error.code(), error.to_string()))?,
-            amr: UpstreamAmr::Absent,
             auth_time: Some(self.env.now()),
-            claims: serde_json::Map::new(),
-            unmapped_claims: Vec::new(),
-            session_ends_at: None,
-            session_hint: None,
+            ..Authentication::new(self.id.clone(), subject, level)
         })
     }
 

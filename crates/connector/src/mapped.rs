@@ -170,17 +170,11 @@ mod tests {
                 .as_object()
                 .cloned()
                 .unwrap_or_default();
+            let subject = Secret::new("s-1".to_owned());
             Ok(Authentication {
-                acr: None,
-                connector: attempt.connector,
-                upstream_subject: Secret::new("s-1".to_owned()),
-                level: attempt.request.level,
-                amr: passerelle_federation::assurance::amr::UpstreamAmr::from_claim(None),
                 auth_time: Some(Timestamp::from_seconds(1)),
                 claims,
-                unmapped_claims: Vec::new(),
-                session_ends_at: None,
-                session_hint: None,
+                ..Authentication::new(attempt.connector, subject, attempt.request.level)
             })
         }
         async fn preload(&self) -> Result<(), ConnectorError> {

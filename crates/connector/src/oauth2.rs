@@ -37,7 +37,6 @@ use crate::unusable_settings::{forbidden_address, missing_secret, not_absolute};
 use passerelle_egress::ca_bundle::CaBundle;
 use passerelle_egress::safe_http_client::SafeHttpClient;
 use passerelle_federation::assurance::acr::AcrPolicy;
-use passerelle_federation::assurance::amr::UpstreamAmr;
 use passerelle_federation::identity::mapping::ClaimPath;
 use passerelle_federation::login::upstream::{
     Authentication, AuthorizationRedirect, CallbackParams, LoginAttempt,
@@ -255,17 +254,11 @@ impl Connector for Oauth2Connector {
         let upstream_subject = extract_subject(&claims, &self.subject_claim)?;
         let level =
             self.acr_policy.evaluate(None, self.acr_policy.level_to_request(attempt.request.level));
+        let level = level.map_err(|error| ConnectorError::new(error.code(), error.to_string()))?;
         Ok(Authentication {
-            acr: None,
-            connector: self.id.clone(),
-            upstream_subject,
-            level: level.map_err(|error| ConnectorError::new(error.code(), error.to_string()))?,
-            amr: UpstreamAmr::Absent,
             auth_time: Some(auth_time),
             claims,
-            unmapped_claims: Vec::new(),
-            session_ends_at: None,
-            session_hint: None,
+            ..Authentication::new(self.id.clone(), upstream_subject, level)
         })
     }
 

@@ -231,12 +231,9 @@ impl Connector for OidcConnector {
         for claims in [&id_token, &userinfo] {
             upstream.report_aggregated_and_distributed_claims(claims);
         }
+        let subject = id_token.get("sub").and_then(Value::as_str).unwrap_or_default();
+        let subject = Secret::new(subject.to_owned());
         Ok(Authentication {
-            connector: upstream.id.clone(),
-            upstream_subject: Secret::new(
-                id_token.get("sub").and_then(Value::as_str).unwrap_or_default().to_owned(),
-            ),
-            level,
             acr: id_token
                 .get("acr")
                 .and_then(Value::as_str)
@@ -245,9 +242,8 @@ impl Connector for OidcConnector {
             amr: UpstreamAmr::from_claim(id_token.get("amr")),
             auth_time,
             claims: upstream.claim_groups.merge(id_token, userinfo),
-            unmapped_claims: Vec::new(),
-            session_ends_at: None,
             session_hint: Some(tokens.id_token),
+            ..Authentication::new(upstream.id.clone(), subject, level)
         })
     }
 

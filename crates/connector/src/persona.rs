@@ -288,11 +288,8 @@ impl Connector for PersonaConnector {
             self.acr_policy.level_to_request(attempt.request.level),
         );
         let level = level.map_err(|error| ConnectorError::new(error.code(), error.to_string()))?;
+        let subject = Secret::new(picked.person.id.clone());
         Ok(Authentication {
-            acr: None,
-            connector: self.id.clone(),
-            upstream_subject: Secret::new(picked.person.id.clone()),
-            level,
             amr: if picked.methods.is_empty() {
                 UpstreamAmr::Absent
             } else {
@@ -300,9 +297,7 @@ impl Connector for PersonaConnector {
             },
             auth_time: Some(picked.at),
             claims: picked.person.into_claims(picked.failure),
-            unmapped_claims: Vec::new(),
-            session_ends_at: None,
-            session_hint: None,
+            ..Authentication::new(self.id.clone(), subject, level)
         })
     }
 

@@ -4,7 +4,6 @@ use super::identify;
 use super::login_services::LoginServices;
 use super::mail_step;
 use passerelle_federation::assurance::AcrCheck;
-use passerelle_federation::assurance::amr::UpstreamAmr;
 use passerelle_federation::identity::IdentitySource;
 use passerelle_federation::login::upstream::Authentication;
 use passerelle_federation::login::{ClaimsSource, IdentifiedUser, Login, LoginState};
@@ -132,16 +131,11 @@ fn reuse_request(
 
 /// Returns the authentication that a session records.
 pub(super) fn session_authentication(session: &Session) -> Authentication {
+    let login = session.login.clone();
     Authentication {
-        acr: None,
-        connector: session.login.connector.clone(),
-        upstream_subject: session.login.upstream_subject.clone(),
-        level: session.login.level,
-        amr: UpstreamAmr::Absent,
-        auth_time: session.login.auth_time,
-        session_ends_at: session.login.session_ends_at,
-        claims: serde_json::Map::new(),
-        unmapped_claims: Vec::new(),
-        session_hint: session.login.session_hint.clone(),
+        auth_time: login.auth_time,
+        session_ends_at: login.session_ends_at,
+        session_hint: login.session_hint,
+        ..Authentication::new(login.connector, login.upstream_subject, login.level)
     }
 }

@@ -49,7 +49,6 @@ use passerelle_connector::unusable_settings::missing_secret;
 use passerelle_connector::{ConfiguredConnector, code_flow};
 use passerelle_egress::safe_http_client::CallLimits;
 use passerelle_federation::assurance::acr::AcrPolicy;
-use passerelle_federation::assurance::amr::UpstreamAmr;
 use passerelle_federation::login::upstream::{
     Authentication, AuthorizationRedirect, CallbackParams, LoginAttempt,
     UpstreamAuthorizationRequest,
@@ -442,17 +441,11 @@ impl Connector for LdapConnector {
         let bind = self.codes.redeem(code.reveal(), &attempt.request.state, self.env.now()).await?;
         let level =
             self.acr_policy.evaluate(None, self.acr_policy.level_to_request(attempt.request.level));
+        let level = level.map_err(|error| ConnectorError::new(error.code(), error.to_string()))?;
         Ok(Authentication {
-            acr: None,
-            connector: self.id.clone(),
-            upstream_subject: bind.subject,
-            level: level.map_err(|error| ConnectorError::new(error.code(), error.to_string()))?,
-            amr: UpstreamAmr::Absent,
             auth_time: Some(bind.at),
             claims: bind.claims,
-            unmapped_claims: Vec::new(),
-            session_ends_at: None,
-            session_hint: None,
+            ..Authentication::new(self.id.clone(), bind.subject, level)
         })
     }
 

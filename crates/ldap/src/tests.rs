@@ -14,6 +14,7 @@ use super::*;
 use crate::testing::fake_directory::{FakeDirectory, LdapRequest};
 use passerelle_connector::testing::connectors;
 use passerelle_federation::assurance::Level;
+use passerelle_federation::assurance::amr::UpstreamAmr;
 use passerelle_protocol::client_network::ClientNetwork;
 use passerelle_protocol::testing::env::{ManualClock, SeededEntropy};
 

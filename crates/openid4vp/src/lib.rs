@@ -193,19 +193,14 @@ impl WalletConnector {
             Some(self.level.as_str()),
             self.acr_policy.level_to_request(attempt.request.level),
         );
+        let level = level.map_err(|error| ConnectorError::new(error.code(), error.to_string()))?;
         Ok(Authentication {
-            acr: None,
-            connector: self.id.clone(),
-            upstream_subject: user.subject,
-            level: level.map_err(|error| ConnectorError::new(error.code(), error.to_string()))?,
             // The holder proved possession of a key. How the wallet authenticated its user is not
             // known, so nothing else is claimed.
             amr: UpstreamAmr::from_methods(&["pop"]),
             auth_time: Some(now),
             claims: user.claims,
-            unmapped_claims: Vec::new(),
-            session_ends_at: None,
-            session_hint: None,
+            ..Authentication::new(self.id.clone(), user.subject, level)
         })
     }
 }

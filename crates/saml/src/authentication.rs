@@ -102,18 +102,16 @@ impl AuthenticationRules {
         let needed = self.acr_policy.level_to_request(level);
         let level = self.acr_policy.evaluate(Some(class), needed);
         let logout = LogoutSubject::from_assertion(&assertion);
+        let level = level.map_err(|error| ConnectorError::new(error.code(), error.to_string()))?;
         Ok(Authentication {
-            connector: self.connector.clone(),
-            upstream_subject,
-            level: level.map_err(|error| ConnectorError::new(error.code(), error.to_string()))?,
             acr: (!self.acr_policy.ignores_acr).then(|| class.to_owned()),
             amr: methods_of_class(class),
             // A clock that is ahead must not result in a future time.
             auth_time: Some(assertion.authn_instant.min(now)),
             session_ends_at: assertion.session_ends_at,
             claims: claims(assertion),
-            unmapped_claims: Vec::new(),
             session_hint: logout.map(|logout| logout.to_hint()),
+            ..Authentication::new(self.connector.clone(), upstream_subject, level)
         })
     }
 

@@ -173,6 +173,24 @@ pub struct Authentication {
     pub session_hint: Option<Secret<String>>,
 }
 
+impl Authentication {
+    /// Creates an authentication of which nothing else is known.
+    pub fn new(connector: ConnectorId, upstream_subject: Secret<String>, level: Level) -> Self {
+        Self {
+            connector,
+            upstream_subject,
+            level,
+            acr: None,
+            amr: UpstreamAmr::Absent,
+            auth_time: None,
+            session_ends_at: None,
+            claims: Map::new(),
+            unmapped_claims: Vec::new(),
+            session_hint: None,
+        }
+    }
+}
+
 /// Content of a verified logout token (OpenID Connect Back-Channel Logout 1.0 §2.4). It has a
 /// `sid`, a `sub`, or both.
 #[derive(Clone)]

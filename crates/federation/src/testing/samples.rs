@@ -89,17 +89,12 @@ pub fn authorization_redirect() -> AuthorizationRedirect {
 }
 
 pub fn authentication(connector: &str, level: Level) -> Authentication {
+    let subject = Secret::new("upstream-angela".into());
     Authentication {
-        acr: None,
-        connector: connector.into(),
-        upstream_subject: Secret::new("upstream-angela".into()),
-        level,
         amr: UpstreamAmr::from_methods(&["pwd"]),
         auth_time: Some(OPENED),
-        claims: serde_json::Map::new(),
-        unmapped_claims: Vec::new(),
-        session_ends_at: None,
         session_hint: Some(Secret::new("upstream.id.token".into())),
+        ..Authentication::new(connector.into(), subject, level)
     }
 }
 
