@@ -8,6 +8,7 @@ mod extension;
 mod values;
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -118,8 +119,8 @@ events! {
         "A code was redeemed for an access token and an ID token.";
     TokenRefused "token_refused" [sp dp code]
         "A request for a token was refused.";
-    UserinfoReleased "userinfo_released" [sp sub level support_id]
-        "A userinfo response released claims.";
+    UserinfoReleased "userinfo_released" [sp sub level verified_claims support_id]
+        "A userinfo response released claims, those in `verified_claims` as verified.";
     UserinfoRefused "userinfo_refused" [sp dp code]
         "A userinfo request was refused.";
     IntrospectionActive "introspection_active" [dp sp sub level support_id]
@@ -343,6 +344,15 @@ impl Event {
             return self;
         }
         self.set_rare(|rare| rare.forwarded = Some(names.to_vec()))
+    }
+
+    /// Sets the names of the verified claims that are released.
+    #[must_use]
+    pub fn verified_claims(self, names: BTreeSet<String>) -> Self {
+        if names.is_empty() {
+            return self;
+        }
+        self.set_rare(|rare| rare.verified_claims = Some(names))
     }
 
     /// Sets the id of a block.

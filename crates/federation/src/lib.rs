@@ -66,7 +66,7 @@ pub use client::{
 pub use connector_profile::{ConnectorProfile, Levels};
 pub use current_federation::CurrentFederation;
 pub use registered_clients::RegisteredClients;
-pub use verified_claims::VerifiedClaimsRules;
+pub use verified_claims::{VerifiedClaimsRules, verified_claim_names};
 
 /// An immutable snapshot of all service providers, data providers, connectors and scopes.
 #[derive(Clone, Debug)]

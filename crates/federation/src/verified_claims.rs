@@ -15,7 +15,7 @@ use crate::Federation;
 use crate::identity::{Claim, ClaimName, IdentitySource};
 use crate::login::IdentifiedUser;
 use crate::validity::format_rfc3339;
-use passerelle_protocol::authorize::VerifiedClaimsRequest;
+use passerelle_protocol::authorize::{VERIFIED_CLAIMS, VerifiedClaimsRequest};
 use passerelle_protocol::discovery::VerifiedClaimsSupport;
 use passerelle_protocol::env::Timestamp;
 use passerelle_protocol::ids::ConnectorId;
@@ -104,6 +104,16 @@ impl VerifiedClaimsRules {
         known.insert("evidence".into(), json!([record]));
         (known.into(), REGISTER_CLAIMS.into())
     }
+}
+
+/// Returns the names of the claims that a response with these claims asserts as verified.
+pub fn verified_claim_names(claims: &Map<String, Value>) -> BTreeSet<String> {
+    let verified = claims.get(VERIFIED_CLAIMS);
+    let elements = verified.map_or(&[][..], |value| {
+        value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice)
+    });
+    let claims = elements.iter().filter_map(|element| element.get("claims")?.as_object());
+    claims.flat_map(Map::keys).cloned().collect()
 }
 
 impl Federation {

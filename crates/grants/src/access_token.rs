@@ -15,7 +15,7 @@ use super::response_signer::{JwtKind, ResponseEncryption, ResponseSigner};
 use super::sender::SenderVerifier;
 use super::token_issuer::event_for_token;
 use passerelle_audit::EventKind;
-use passerelle_federation::ServiceProvider;
+use passerelle_federation::{ServiceProvider, verified_claim_names};
 use passerelle_jose::jwt_signer::UserinfoClaims;
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::env::Timestamp;
@@ -130,7 +130,9 @@ impl AccessTokens {
         checked.map_err(with_client)?;
         let answer = self.build_userinfo_response(&valid).await.map_err(with_client)?;
         self.core.audit.record(|| {
-            event_for_token(EventKind::UserinfoReleased, &valid.token).level(valid.token.level)
+            let released = event_for_token(EventKind::UserinfoReleased, &valid.token);
+            let names = verified_claim_names(&valid.token.claims);
+            released.level(valid.token.level).verified_claims(names)
         });
         Ok(answer)
     }

@@ -1,5 +1,7 @@
 //! Values of fields that only the audit log has.
 
+use std::collections::BTreeSet;
+
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
@@ -49,6 +51,8 @@ impl Pseudonym {
 pub(crate) struct RareFields {
     /// Names of the service provider's parameters that the identity provider gets, without values.
     pub forwarded: Option<Vec<String>>,
+    /// Names of the claims that the response asserts as verified, without values.
+    pub verified_claims: Option<BTreeSet<String>>,
     /// A block's id, as `passerelle idp list` shows it.
     pub block: Option<String>,
     /// A notice's id, as `passerelle notice list` shows it.

@@ -182,3 +182,15 @@ fn each_of_several_requests_is_fulfilled_by_itself() {
     let first = asserted(json!([one("eidas", "gender"), one("de_aml", "family_name")]), &user);
     assert_eq!(first["claims"], json!({ "gender": "female" }));
 }
+
+#[test]
+fn the_names_of_verified_claims_are_read_from_one_element_and_from_several() {
+    let names = |value: Value| {
+        let claims = [(VERIFIED_CLAIMS.to_owned(), value)].into_iter().collect();
+        verified_claim_names(&claims).into_iter().collect::<Vec<_>>()
+    };
+    let element = |name: &str| json!({ "verification": { "trust_framework": "eidas" }, "claims": { name: "x" } });
+    assert_eq!(names(element("gender")), ["gender"]);
+    assert_eq!(names(json!([element("gender"), element("birthdate")])), ["birthdate", "gender"]);
+    assert!(verified_claim_names(&Map::new()).is_empty());
+}
