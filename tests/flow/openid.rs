@@ -26,7 +26,7 @@ const FORM: (&str, &str) = ("content-type", "application/x-www-form-urlencoded")
 /// Ordinary identity providers: the identity provider supplies only `sub`.
 const ORDINARY: &str = "identity_source = \"provider\"\nsubject = \"provider\"";
 
-fn service(id: &str, more: &str) -> (String, String) {
+pub(crate) fn service(id: &str, more: &str) -> (String, String) {
     let file = format!(
         r#"
 client_id = "{id}"
@@ -71,14 +71,14 @@ async fn sign_in(browser: &Browser<'_>, request: &Authorize, person: &str) -> Re
     if page.is_consent() { page.consent().await.received() } else { page.received() }
 }
 
-struct Redeemed {
-    access_token: String,
+pub(crate) struct Redeemed {
+    pub access_token: String,
     raw_id_token: String,
     header: Value,
     claims: Map<String, Value>,
 }
 
-async fn redeemed(hub: &TestHub, service: &str, received: &Received) -> Redeemed {
+pub(crate) async fn redeemed(hub: &TestHub, service: &str, received: &Received) -> Redeemed {
     let answer = hub.redeem(service, received.code()).await;
     assert_eq!(answer.status, 200, "{}", answer.body);
     assert_eq!((answer.header("cache-control"), answer.header("pragma")), ("no-store", "no-cache"));
@@ -111,7 +111,7 @@ async fn by_body(hub: &TestHub, token: &str, more: &str) -> Answer {
     .await
 }
 
-fn successful_json(answer: &Answer) -> Value {
+pub(crate) fn successful_json(answer: &Answer) -> Value {
     assert_eq!(
         (answer.status, answer.header("content-type")),
         (200, "application/json; charset=utf-8"),

@@ -12,6 +12,7 @@ pub(crate) mod scripted_wallet;
 mod settings;
 mod several_hubs;
 mod stored_records;
+mod verified_claims;
 
 use actix_web::test::TestRequest;
 use openssl::x509::X509;

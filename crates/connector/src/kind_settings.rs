@@ -58,6 +58,12 @@ pub trait KindSettings: Any + fmt::Debug + Send + Sync {
         false
     }
 
+    /// Returns the types of the records that the hub verifies in a login
+    /// ([`ElectronicRecord`](passerelle_federation::login::upstream::ElectronicRecord)).
+    fn electronic_records(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Returns the addresses of the identity provider that its file names.
     fn addresses(&self) -> Vec<&str> {
         Vec::new()

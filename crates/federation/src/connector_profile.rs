@@ -58,6 +58,8 @@ pub struct ConnectorProfile {
     pub backchannel_logout: bool,
     /// True if its responses may arrive by POST.
     pub posted_callbacks: bool,
+    /// Types of the electronic records that the hub verifies in its logins.
+    pub electronic_records: Vec<String>,
     /// Further parameters that it gets from service providers.
     pub forwarded_params: ForwardedParams,
     /// The addresses of the identity provider that its file names.

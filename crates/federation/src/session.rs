@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::assurance::amr::AmrEvidence;
 use crate::assurance::{AcrCheck, Level, Platform, acr};
 use crate::identity::{ClaimName, Identity};
+use crate::login::upstream::ElectronicRecord;
 use gate::{PermittedConnector, UnavailableReason};
 use passerelle_protocol::env::Timestamp;
 use passerelle_protocol::ids::{ClientId, ConnectorId, Scope, Secret, Subject, SupportId};
@@ -83,6 +84,10 @@ pub struct FinishedLogin {
     pub identity: Identity,
     /// When the register confirmed the identity, where verified claims are in use.
     pub confirmed_at: Option<Timestamp>,
+    /// As in [`Authentication`](crate::login::upstream::Authentication), where verified claims may
+    /// name them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub electronic_records: Vec<ElectronicRecord>,
     /// As in [`Authentication`](crate::login::upstream::Authentication).
     #[serde(rename = "id_token", default, with = "passerelle_protocol::ids::stored_secret")]
     pub session_hint: Option<Secret<String>>,

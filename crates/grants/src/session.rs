@@ -116,6 +116,7 @@ impl Sessions {
             session_ends_at: authentication.session_ends_at,
             identity: grant.user.identity.clone(),
             confirmed_at: grant.user.confirmed_at,
+            electronic_records: authentication.electronic_records.clone(),
             session_hint: authentication.session_hint.clone(),
         };
         let mut session = Session::start(finished, &digest::sha256_base64url(cookie.reveal()), now);

@@ -8,6 +8,7 @@ use super::mail_step;
 use super::step_audit;
 use passerelle_audit::EventKind;
 use passerelle_connector::dropped_claims::DroppedClaimRow;
+use passerelle_federation::Federation;
 use passerelle_federation::assurance::amr::{AmrEvidence, DropReason, GatheredEvidence};
 use passerelle_federation::identity::{
     ClaimName, DeclaredValues, Identity, IdentitySource, describe_type,
@@ -70,10 +71,7 @@ pub(super) async fn identify_user(
     let confirmed_at = (source == ClaimsSource::Register && federation.verified_claims.is_some())
         .then(|| services.core.env.now());
     let evidence = gather_evidence(services, support_id, &authentication)?;
-    // Drops the identity provider's claims and `acr`: the session stores only the identity and the
-    // evidence.
-    let authentication =
-        Authentication { claims: serde_json::Map::new(), acr: None, ..authentication };
+    let authentication = drop_unused(authentication, source, &federation);
     let level = authentication.level;
     let mut user = IdentifiedUser {
         authentication,
@@ -92,6 +90,22 @@ pub(super) async fn identify_user(
     mail_step::remember_address(services, login, &user, register_address.as_deref()).await;
     user.mail = mail_step::mail_requirement(services, login, &user, register_address).await?;
     Ok(user)
+}
+
+/// Drops the identity provider's claims and `acr`: the session stores only the identity and the
+/// evidence. Records remain if verified claims may name them: not for the register's identity, which
+/// they do not prove.
+fn drop_unused(
+    authentication: Authentication,
+    source: ClaimsSource,
+    federation: &Federation,
+) -> Authentication {
+    let is_evidence = source == ClaimsSource::Provider
+        && federation.lists_verified_claims(&authentication.connector);
+    let electronic_records =
+        if is_evidence { authentication.electronic_records } else { Vec::new() };
+    let claims = serde_json::Map::new();
+    Authentication { claims, acr: None, electronic_records, ..authentication }
 }
 
 /// Counts a malformed claim that the login left out. The log names the claim, the reason and the fix,

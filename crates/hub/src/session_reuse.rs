@@ -135,6 +135,7 @@ pub(super) fn session_authentication(session: &Session) -> Authentication {
     Authentication {
         auth_time: login.auth_time,
         session_ends_at: login.session_ends_at,
+        electronic_records: login.electronic_records,
         session_hint: login.session_hint,
         ..Authentication::new(login.connector, login.upstream_subject, login.level)
     }

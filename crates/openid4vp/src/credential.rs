@@ -14,6 +14,7 @@ use super::claims_path::{ClaimsPathPointer, PathComponent};
 use super::presentation_error::PresentationError;
 use super::signature::CredentialAlg;
 use super::trust::{IssuerCertificate, TrustAnchors};
+use passerelle_federation::login::upstream::ElectronicRecord;
 use passerelle_protocol::env::Timestamp;
 
 /// Credential format identifier (OpenID4VP 1.0, appendix B).
@@ -201,4 +202,18 @@ pub struct VerifiedCredential {
     pub status: Option<StatusReference>,
     /// SHA-256 JWK thumbprint of the holder's key, as base64url.
     pub holder_key_thumbprint: String,
+}
+
+impl VerifiedCredential {
+    /// Returns what evidence of its claims says of the credential, which was verified at this time.
+    pub(crate) fn to_record(&self, verified_at: Timestamp) -> ElectronicRecord {
+        ElectronicRecord {
+            record_type: self.credential_type.clone(),
+            verified_at,
+            created_at: self.validity.issued_at,
+            expires_at: self.validity.expires_at,
+            source_name: self.issuer.organization.clone(),
+            source_country: self.issuer.country.clone(),
+        }
+    }
 }

@@ -200,6 +200,7 @@ impl WalletConnector {
             amr: UpstreamAmr::from_methods(&["pop"]),
             auth_time: Some(now),
             claims: user.claims,
+            electronic_records: vec![user.record],
             ..Authentication::new(self.id.clone(), user.subject, level)
         })
     }

@@ -54,6 +54,10 @@ impl KindSettings for Openid4vpKind {
         true
     }
 
+    fn electronic_records(&self) -> Vec<String> {
+        self.credentials.iter().flat_map(|credential| credential.types.clone()).collect()
+    }
+
     fn insecure_key(&self) -> Option<&'static str> {
         self.insecure_http.then_some("insecure_http")
     }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use openssl::asn1::Asn1OctetStringRef;
 use openssl::error::ErrorStack;
 use openssl::hash::MessageDigest;
+use openssl::nid::Nid;
 use openssl::pkey::{PKey, Public};
 use openssl::stack::Stack;
 use openssl::x509::store::X509StoreBuilder;
@@ -77,6 +78,10 @@ pub struct IssuerRules {
 pub struct IssuerCertificate {
     /// Subject, such as `C=FR, O=Example, CN=PID issuer`.
     pub subject: String,
+    /// `O` of the subject.
+    pub organization: Option<String>,
+    /// `C` of the subject: two letters (RFC 5280 appendix A.1, `X520countryName`).
+    pub country: Option<String>,
     /// Key identifiers of the authorities on its path, as base64url: what `trusted_authorities` of
     /// type `aki` is compared with.
     pub authority_key_identifiers: Vec<String>,
@@ -387,6 +392,10 @@ fn describe_path(path: &[X509]) -> Option<IssuerCertificate> {
     let identifiers = path.iter().filter_map(|certificate| certificate.authority_key_id());
     Some(IssuerCertificate {
         subject: format_name(leaf.subject_name()),
+        organization: attribute(leaf.subject_name(), Nid::ORGANIZATIONNAME),
+        country: attribute(leaf.subject_name(), Nid::COUNTRYNAME).filter(|country| {
+            country.len() == 2 && country.bytes().all(|letter| letter.is_ascii_uppercase())
+        }),
         authority_key_identifiers: identifiers
             .map(|identifier| digest::base64url(identifier.as_slice()))
             .collect(),
@@ -396,6 +405,13 @@ fn describe_path(path: &[X509]) -> Option<IssuerCertificate> {
         not_before: certificate_expiry::timestamp(leaf.not_before())?,
         not_after: certificate_expiry::timestamp(leaf.not_after())?,
     })
+}
+
+/// Returns the value of an attribute that a name has once.
+fn attribute(name: &X509NameRef, kind: Nid) -> Option<String> {
+    let mut entries = name.entries_by_nid(kind);
+    let value = entries.next()?.data().to_string().ok()?;
+    entries.next().is_none().then_some(value)
 }
 
 fn format_name(name: &X509NameRef) -> String {

@@ -25,6 +25,7 @@ use super::trust_list::{CurrentTrust, PinnedAnchors, TrustListSource, TrustSourc
 use super::wallet_page::RequestedClaim;
 use passerelle_connector::error::ConnectorError;
 use passerelle_federation::identity::mapping::ClaimPath;
+use passerelle_federation::login::upstream::ElectronicRecord;
 use passerelle_protocol::catalogue::ErrorCode;
 use passerelle_protocol::digest;
 use passerelle_protocol::env::{Env, Timestamp};
@@ -168,6 +169,8 @@ fn issuer_rules(kind: &Openid4vpKind) -> IssuerRules {
 pub struct VerifiedUser {
     pub subject: Secret<String>,
     pub claims: Map<String, Value>,
+    /// The credential, as evidence of the claims.
+    pub record: ElectronicRecord,
 }
 
 /// Verifies presentations against the file of one connector.
@@ -310,7 +313,7 @@ impl CredentialVerifier {
         if let Some(reference) = &credential.status {
             self.check_status(reference, &trust).await?;
         }
-        self.identify_user(query, credential)
+        self.identify_user(query, credential, now)
     }
 
     async fn check_status(
@@ -330,7 +333,9 @@ impl CredentialVerifier {
         &self,
         query: &CredentialQuery,
         credential: VerifiedCredential,
+        now: Timestamp,
     ) -> Result<VerifiedUser, VerificationError> {
+        let record = credential.to_record(now);
         let claims = query.normalize_claims(credential);
         let missing = |claim: &str| VerificationError::SubjectMissing(claim.to_owned());
         let scalar = |path: &ClaimPath| {
@@ -343,6 +348,10 @@ impl CredentialVerifier {
         }
         // JSON separates the values, so that no two lists of values are equal.
         let subject = serde_json::to_string(&values).map_err(|_| missing("a claim"))?;
-        Ok(VerifiedUser { subject: Secret::new(digest::sha256_base64url(&subject)), claims })
+        Ok(VerifiedUser {
+            subject: Secret::new(digest::sha256_base64url(&subject)),
+            claims,
+            record,
+        })
     }
 }

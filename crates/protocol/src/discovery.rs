@@ -7,6 +7,8 @@ mod algorithms;
 mod mutual_tls;
 mod request_protection;
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value, json};
 
 use super::acr::Platform;
@@ -55,19 +57,19 @@ pub struct VerifiedClaimsSupport {
     pub trust_framework: String,
     /// At least one.
     pub claims: Vec<&'static str>,
-    /// Type of the register's records; `None` without a register.
-    pub electronic_record: Option<String>,
+    /// Types of the electronic records that are evidence.
+    pub electronic_records: BTreeSet<String>,
 }
 
 impl VerifiedClaimsSupport {
     fn metadata(&self) -> Value {
-        let record = self.electronic_record.as_ref();
+        let records = Some(&self.electronic_records).filter(|records| !records.is_empty());
         json!({
             "verified_claims_supported": true,
             "trust_frameworks_supported": [self.trust_framework],
             "claims_in_verified_claims_supported": self.claims,
-            "evidence_supported": record.map(|_| ["electronic_record"]),
-            "electronic_records_supported": record.map(|record| [record]),
+            "evidence_supported": records.map(|_| ["electronic_record"]),
+            "electronic_records_supported": records,
         })
     }
 }

@@ -275,10 +275,8 @@ impl DiscoveryPublisher {
         };
         let scopes: BTreeSet<Scope> = tables().flat_map(ScopeTable::scopes).cloned().collect();
         let claims: BTreeSet<ClaimName> = tables().flat_map(ScopeTable::all_claim_names).collect();
-        let verified_claims = federation.verified_claims.as_ref().filter(|_| serves_openid);
-        let verified_claims = verified_claims.and_then(|rules| {
-            rules.support(settings.identity_source, &federation.openid_scopes.all_claim_names())
-        });
+        let verified_claims =
+            federation.verified_claims_support(settings.identity_source).filter(|_| serves_openid);
         let issues_refresh_tokens = federation.issues_refresh_tokens();
         let offline = issues_refresh_tokens.then(|| Scope::from(OFFLINE_ACCESS));
         let scopes: Vec<Scope> = scopes.into_iter().chain(offline).collect();

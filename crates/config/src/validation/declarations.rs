@@ -8,8 +8,11 @@ use std::time::Duration;
 use super::client_certificates::CertificateSource;
 use crate::model::{LevelNameDeclaration, Settings};
 use passerelle_federation::VerifiedClaimsRules;
+use passerelle_federation::identity::ClaimName;
 use passerelle_federation::identity::declared::DeclaredClaims;
+use passerelle_federation::identity::mapping::{Mapping, MappingSource};
 use passerelle_protocol::acr::LevelName;
+use passerelle_protocol::ids::ConnectorId;
 use passerelle_protocol::registration::{ProtocolRules, RequestPolicy};
 use passerelle_settings::FileCheck;
 
@@ -75,6 +78,28 @@ impl Declarations {
     pub fn check_mail_rule(&self, check: &mut FileCheck<'_>, key: &str, is_set: bool) {
         if is_set && !self.sends_mail_codes {
             check.report(key, NO_MAIL_CODES, MAIL_CODES_FIX);
+        }
+    }
+
+    /// Reports a constant that `verified_claims.connectors` lists as a claim that the connector's
+    /// identity provider has verified.
+    pub fn check_verified_claims(
+        &self,
+        check: &mut FileCheck<'_>,
+        id: &ConnectorId,
+        mapping: &Mapping,
+    ) {
+        let rules = self.verified_claims.as_ref();
+        for claim in rules.and_then(|rules| rules.connectors.get(id)).into_iter().flatten() {
+            let rule = mapping.rules.get(&ClaimName::from(*claim));
+            if rule.is_some_and(|rule| matches!(rule.source, MappingSource::Constant(_))) {
+                let claim = claim.as_str();
+                let message = "is a constant, but verified_claims.connectors lists the claim as verified by the identity provider";
+                let fix = format!(
+                    "remove {claim} from verified_claims.connectors.{id} in passerelle.toml, or map a claim of the identity provider"
+                );
+                check.report(&format!("mapping.{claim}"), message, fix);
+            }
         }
     }
 

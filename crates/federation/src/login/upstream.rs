@@ -167,6 +167,9 @@ pub struct Authentication {
     /// Claims that the identity provider sent, and the connector's mapping could not build from it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unmapped_claims: Vec<ClaimName>,
+    /// The records that the identity claims come from, if the hub verified them itself.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub electronic_records: Vec<ElectronicRecord>,
     /// What the connector needs to end the session at the identity provider: its ID token, or a JSON
     /// object of the kind with the claims `sid` (a text or a list of texts) and `iat`.
     #[serde(rename = "id_token", default, with = "passerelle_protocol::ids::stored_secret")]
@@ -186,9 +189,30 @@ impl Authentication {
             session_ends_at: None,
             claims: Map::new(),
             unmapped_claims: Vec::new(),
+            electronic_records: Vec::new(),
             session_hint: None,
         }
     }
+}
+
+/// A record about the user whose issuer's signature the hub verified in this login, such as a
+/// verifiable credential: evidence of verified claims (OpenID Identity Assurance Schema Definition 1.0,
+/// evidence type `electronic_record`). Has no claim and no key of the user.
+#[serde_with::skip_serializing_none]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct ElectronicRecord {
+    /// Type of the record, such as a credential's `vct`.
+    #[serde(rename = "type")]
+    pub record_type: String,
+    /// When the hub verified the record.
+    pub verified_at: Timestamp,
+    /// When the issuer created the record.
+    pub created_at: Option<Timestamp>,
+    pub expires_at: Option<Timestamp>,
+    /// The issuer's organization, as its certificate names it.
+    pub source_name: Option<String>,
+    /// The issuer's country, as its certificate names it: two letters (ISO 3166-1).
+    pub source_country: Option<String>,
 }
 
 /// Content of a verified logout token (OpenID Connect Back-Channel Logout 1.0 §2.4). It has a

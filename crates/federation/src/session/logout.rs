@@ -61,6 +61,7 @@ mod tests {
             auth_time: Some(Timestamp::from_seconds(1)),
             identity: angela(),
             confirmed_at: None,
+            electronic_records: Vec::new(),
             session_ends_at: None,
             session_hint: None,
         };

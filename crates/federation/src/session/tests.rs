@@ -19,6 +19,7 @@ fn session(level: Level) -> Session {
         auth_time: Some(START),
         identity: angela(),
         confirmed_at: None,
+        electronic_records: Vec::new(),
         session_ends_at: None,
         session_hint: None,
     };
@@ -422,4 +423,25 @@ fn a_session_can_be_stored_and_prints_no_personal_data() {
     assert!(loaded.has_consented(&"sp".into(), &["email".into()], &email));
     let printed = format!("{session:?}");
     assert!(!printed.contains("DUBOIS") && !printed.contains("upstream\""), "{printed}");
+}
+
+/// During an upgrade, a hub of the former version and one of this version share sessions.
+#[test]
+fn a_session_without_records_is_stored_and_read_as_before() {
+    use crate::login::upstream::ElectronicRecord;
+    let mut session = session(Eidas1);
+    let stored = serde_json::to_value(&session).unwrap();
+    assert!(stored.get("electronic_records").is_none());
+    assert!(serde_json::from_value::<Session>(stored).unwrap().login.electronic_records.is_empty());
+    session.login.electronic_records = vec![ElectronicRecord {
+        record_type: "urn:eudi:pid:1".into(),
+        verified_at: START,
+        created_at: None,
+        expires_at: Some(START + minutes(1)),
+        source_name: None,
+        source_country: None,
+    }];
+    let stored = serde_json::to_value(&session).unwrap();
+    let read: Session = serde_json::from_value(stored).unwrap();
+    assert_eq!(read.login.electronic_records, session.login.electronic_records);
 }

@@ -5,10 +5,12 @@ use std::sync::Arc;
 use super::*;
 use crate::UnavailableDisplay;
 use crate::identity::scopes::ScopeTable;
-use crate::testing::samples::identified_user;
+use crate::testing::samples::{connector_profile, identified_user};
+use crate::{ConnectorProfile, Levels};
 use passerelle_protocol::acr::Level;
 
 const CONFIRMED: Timestamp = Timestamp::from_seconds(1_800_000_000);
+const DAY: u64 = 86_400;
 
 fn rules() -> VerifiedClaimsRules {
     VerifiedClaimsRules {
@@ -25,6 +27,25 @@ fn user(confirmed_at: Option<Timestamp>) -> IdentifiedUser {
         json!({ "family_name": "DUBOIS", "gender": "female", "email": "angela@example.org" });
     let Value::Object(claims) = claims else { unreachable!() };
     IdentifiedUser { confirmed_at, claims, ..identified_user("idp", Level::Eidas1) }
+}
+
+/// A user of the listed connector, whose wallet presented this credential.
+fn wallet_user(record: ElectronicRecord) -> IdentifiedUser {
+    let mut user = user(None);
+    user.authentication.electronic_records = vec![record];
+    user
+}
+
+/// A PID that is 30 days and 12 hours old.
+fn pid() -> ElectronicRecord {
+    ElectronicRecord {
+        record_type: "urn:eudi:pid:1".into(),
+        verified_at: CONFIRMED,
+        created_at: Some(CONFIRMED - Duration::from_secs(30 * DAY + DAY / 2)),
+        expires_at: Some(CONFIRMED + Duration::from_secs(365 * DAY)),
+        source_name: Some("Ministry of the Interior".into()),
+        source_country: Some("FR".into()),
+    }
 }
 
 /// Returns the verified claims of a user, ten seconds after the confirmation; `null` for none.
@@ -181,6 +202,153 @@ fn each_of_several_requests_is_fulfilled_by_itself() {
     assert_eq!(both.as_array().map(Vec::len), Some(2));
     let first = asserted(json!([one("eidas", "gender"), one("de_aml", "family_name")]), &user);
     assert_eq!(first["claims"], json!({ "gender": "female" }));
+}
+
+#[test]
+fn a_credential_that_the_hub_verified_is_evidence() {
+    let request = |verification: Value| request(verification, json!({ "family_name": null }));
+    let check = json!({ "check_method": "vcrypt", "time": "2027-01-15T08:00:00Z" });
+    let found = asserted(request(json!({ "time": null, "evidence": null })), &wallet_user(pid()));
+    let expected = json!({
+        "trust_framework": "eidas",
+        "time": "2027-01-15T08:00:00Z",
+        "evidence": [{
+            "type": "electronic_record",
+            "check_details": [check],
+            "record": {
+                "type": "urn:eudi:pid:1",
+                "created_at": "2026-12-15T00:00:00Z",
+                "date_of_expiry": "2028-01-15",
+                "source": { "name": "Ministry of the Interior", "country_code": "FR" },
+            },
+        }],
+    });
+    assert_eq!(found["verification"], expected);
+    assert_eq!(found["claims"], json!({ "family_name": "DUBOIS" }), "as the operator lists");
+    // What the issuer does not say is left out.
+    let least = ElectronicRecord {
+        created_at: None,
+        expires_at: None,
+        source_name: None,
+        source_country: None,
+        ..pid()
+    };
+    let found = asserted(request(json!({ "evidence": null })), &wallet_user(least));
+    let record = &found["verification"]["evidence"][0]["record"];
+    assert_eq!(record, &json!({ "type": "urn:eudi:pid:1" }));
+    // The schema requires the method of each check.
+    let details = json!({ "evidence": [{ "check_details": [{ "time": null }] }] });
+    let found = asserted(request(details), &wallet_user(pid()));
+    assert_eq!(found["verification"]["evidence"][0]["check_details"], json!([check]));
+}
+
+/// Attack: a service provider gets claims of a credential that is weaker, other or older than it
+/// demands: an old credential that was presented now, among others.
+#[test]
+fn a_credential_that_does_not_meet_a_constraint_omits_the_whole_element() {
+    let evidence = |member: &str, wanted: Value| json!({ "evidence": [{ "type": { "value": "electronic_record" }, member: wanted }] });
+    let check =
+        |method: &str| evidence("check_details", json!([{ "check_method": { "value": method } }]));
+    let record = |member: &str, wanted: Value| evidence("record", json!({ member: wanted }));
+    for (unmet, met) in [
+        (check("vri"), check("vcrypt")),
+        (
+            record("type", json!({ "value": "urn:eudi:mdl:1" })),
+            record("type", json!({ "values": ["urn:eudi:mdl:1", "urn:eudi:pid:1"] })),
+        ),
+        (
+            record("created_at", json!({ "max_age": 30 * DAY })),
+            record("created_at", json!({ "max_age": 32 * DAY })),
+        ),
+        (
+            record("source", json!({ "country_code": { "value": "DE" } })),
+            record("source", json!({ "country_code": { "value": "FR" } })),
+        ),
+        (json!({ "time": { "max_age": 9 } }), json!({ "time": { "max_age": 10 } })),
+        (
+            evidence("check_details", json!([{ "time": { "max_age": 9 } }])),
+            evidence("check_details", json!([{ "time": { "max_age": 10 } }])),
+        ),
+        // A text that is no time has no age.
+        (record("type", json!({ "max_age": 1_000_000_000 })), record("type", Value::Null)),
+    ] {
+        let (claims, user) = (json!({ "family_name": null }), wallet_user(pid()));
+        assert_eq!(asserted(request(unmet.clone(), claims.clone()), &user), Value::Null, "{unmet}");
+        assert!(asserted(request(met.clone(), claims), &user).is_object(), "{met}");
+    }
+}
+
+/// Attack: a wallet at a connector that the operator does not list makes its claims verified, or
+/// other claims than the listed ones.
+#[test]
+fn a_wallet_that_the_operator_does_not_list_asserts_nothing() {
+    let claims = json!({ "family_name": null, "gender": null, "email": null });
+    let asserted = |user: &IdentifiedUser| {
+        asserted(request(json!({ "evidence": null }), claims.clone()), user)["claims"].clone()
+    };
+    let mut user = wallet_user(pid());
+    assert_eq!(asserted(&user), json!({ "family_name": "DUBOIS" }));
+    user.authentication.connector = "other".into();
+    assert_eq!(asserted(&user), Value::Null);
+}
+
+/// Attack: claims of the register get the evidence and the time of a wallet, which proved others.
+#[test]
+fn claims_of_the_register_do_not_get_the_evidence_of_a_wallet() {
+    let user = IdentifiedUser {
+        confirmed_at: Some(CONFIRMED - Duration::from_secs(60)),
+        ..wallet_user(pid())
+    };
+    let all = json!({ "time": null, "evidence": null });
+    let found = asserted(request(all, json!({ "gender": null })), &user);
+    let evidence =
+        json!([{ "type": "electronic_record", "record": { "type": "population_register" } }]);
+    let expected =
+        json!({ "trust_framework": "eidas", "time": "2027-01-15T07:59:00Z", "evidence": evidence });
+    assert_eq!(found["verification"], expected);
+}
+
+/// Attack: two service providers find out that users with different `sub`s are one person, by the
+/// second in which the issuer created the credential.
+#[test]
+fn credentials_of_one_day_have_the_same_evidence() {
+    let created = |seconds| ElectronicRecord {
+        created_at: Some(Timestamp::from_seconds(seconds)),
+        expires_at: Some(Timestamp::from_seconds(seconds + 365 * DAY)),
+        ..pid()
+    };
+    let first = 1_790_000_000 / DAY * DAY;
+    assert_eq!(created(first).to_evidence(), created(first + DAY - 1).to_evidence());
+    assert_ne!(created(first).to_evidence(), created(first + DAY).to_evidence());
+}
+
+#[test]
+fn discovery_announces_the_records_of_listed_connectors() {
+    let records = |connectors: [(&str, &[Claim]); 2], source: IdentitySource| {
+        let (lowest, highest) = (Level::Eidas1, Level::Eidas3);
+        let profiles =
+            [("wallet", "urn:eudi:pid:1"), ("other", "urn:other:1")].map(|(id, record)| {
+                let electronic_records = vec![record.to_owned()];
+                let profile = connector_profile(Levels { lowest, highest });
+                (id.into(), Arc::new(ConnectorProfile { electronic_records, ..profile }))
+            });
+        let mut federation =
+            Federation::new([], ScopeTable::default(), UnavailableDisplay::Disabled)
+                .with_connectors(profiles);
+        federation.openid_scopes = ScopeTable::openid();
+        let connectors =
+            connectors.map(|(id, claims)| (id.into(), claims.iter().copied().collect()));
+        federation.verified_claims =
+            Some(Arc::new(VerifiedClaimsRules { connectors: connectors.into(), ..rules() }));
+        federation.verified_claims_support(source).unwrap().electronic_records
+    };
+    let listed: &[Claim] = &[Claim::FamilyName];
+    let wallet = records([("wallet", listed), ("other", &[])], IdentitySource::Provider);
+    assert_eq!(wallet, ["urn:eudi:pid:1".to_owned()].into());
+    let none = records([("bank", listed), ("other", &[])], IdentitySource::Provider);
+    assert!(none.is_empty(), "{none:?}");
+    let register = records([("wallet", &[]), ("other", &[])], IdentitySource::Register);
+    assert_eq!(register, ["population_register".to_owned()].into());
 }
 
 #[test]

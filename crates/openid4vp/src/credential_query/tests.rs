@@ -136,6 +136,8 @@ fn claims_of_mdoc(file: &CredentialSettings, elements: &Value) -> Value {
         credential_type: PID_NAMESPACE.into(),
         claims: namespaces.as_object().unwrap().clone(),
         issuer: IssuerCertificate {
+            organization: None,
+            country: None,
             subject: String::new(),
             authority_key_identifiers: Vec::new(),
             fingerprint: String::new(),

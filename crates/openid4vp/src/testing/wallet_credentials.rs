@@ -39,6 +39,7 @@ const DAY: i64 = 86_400;
 #[derive(Clone)]
 pub struct CertificateSpec {
     pub name: &'static str,
+    pub organizations: &'static [&'static str],
     pub is_ca: bool,
     pub path_length: Option<u32>,
     /// `digitalSignature` for signers, `keyCertSign` for authorities; none if false.
@@ -57,6 +58,7 @@ impl CertificateSpec {
     pub fn signer() -> Self {
         Self {
             name: "PID issuer",
+            organizations: &[],
             is_ca: false,
             path_length: None,
             has_key_usage: true,
@@ -227,7 +229,7 @@ fn certificate_builder(
     };
     builder.set_not_before(&time(spec.not_before)).unwrap();
     builder.set_not_after(&time(spec.not_after)).unwrap();
-    let subject = subject(spec.name);
+    let subject = subject(spec);
     builder.set_subject_name(&subject).unwrap();
     builder.set_issuer_name(issuer.map_or(&subject, |issuer| issuer.subject_name())).unwrap();
     builder.set_pubkey(key).unwrap();
@@ -282,9 +284,12 @@ fn sign(mut builder: X509Builder, key: &PKey<Private>) -> X509 {
     builder.build()
 }
 
-fn subject(name: &str) -> X509Name {
+fn subject(spec: &CertificateSpec) -> X509Name {
     let mut subject = X509NameBuilder::new().unwrap();
     subject.append_entry_by_text("C", "FR").unwrap();
-    subject.append_entry_by_text("CN", name).unwrap();
+    for organization in spec.organizations {
+        subject.append_entry_by_text("O", organization).unwrap();
+    }
+    subject.append_entry_by_text("CN", spec.name).unwrap();
     subject.build()
 }

@@ -354,3 +354,21 @@ fn files_without_certificates_are_no_anchors() {
     }
     assert!(TrustAnchors::from_der(&[vec![1, 2, 3]]).is_empty());
 }
+
+/// Attack: an issuer whose certificate names two organizations has its credentials pass for those of
+/// the other.
+#[test]
+fn an_issuer_is_the_only_organization_of_its_certificate() {
+    let authority = TestAuthority::new("Member State CA");
+    for (organizations, expected) in
+        [(&["Ministry"][..], Some("Ministry")), (&["Ministry", "Bank"], None), (&[], None)]
+    {
+        let signer =
+            authority.issue(&CertificateSpec { organizations, ..CertificateSpec::signer() });
+        let purpose = CertificatePurpose::SdJwtVc;
+        let verified = authority.anchors().verify_chain(&signer.chain, purpose, PRESENTED_AT);
+        let certificate = verified.ok().unwrap().certificate;
+        assert_eq!(certificate.organization.as_deref(), expected);
+        assert_eq!(certificate.country.as_deref(), Some("FR"));
+    }
+}

@@ -164,7 +164,7 @@ impl CredentialVerifier {
             };
         let mut diagnostics = vec![report_credential(&credential), sample.report_holder()];
         diagnostics.push(self.check_sample_status(&credential, &trust, is_online).await);
-        let claims = match self.identify_user(query, credential) {
+        let claims = match self.identify_user(query, credential, now) {
             Ok(user) => {
                 let message = "every claim of subject_claims is there";
                 diagnostics.push(CheckDiagnostic::ok("subject", message));

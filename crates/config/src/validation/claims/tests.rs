@@ -146,3 +146,19 @@ fn verified_claims_without_an_effect_or_a_name_are_refused() {
     let rules = with_claims(&format!("{TABLE}\"eidas\"\n{listed}"));
     assert!(rules.loaded().settings.verified_claims.is_some());
 }
+
+/// Attack: a constant of a connector's file passes for a claim that its identity provider verified.
+#[test]
+fn a_constant_is_not_listed_as_verified() {
+    let rules =
+        "[verified_claims]\ntrust_framework = \"eidas\"\nconnectors = { idp = [\"gender\"] }";
+    let folder = |rule: &str| {
+        let mapping = format!("[mapping]\n{rule}\n[kind.oidc]");
+        with_claims(rules).edit("connectors/idp.toml", "[kind.oidc]", &mapping)
+    };
+    folder("gender = { from = \"sex\" }").loaded();
+    folder("birthcountry = { value = \"99100\" }").loaded();
+    let (_, key, text) = folder("gender = { value = \"unspecified\" }").problem();
+    assert_eq!(key, "mapping.gender", "{text}");
+    assert!(text.contains("verified_claims.connectors.idp"), "{text}");
+}
