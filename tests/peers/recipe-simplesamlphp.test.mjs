@@ -33,13 +33,16 @@ test('a person of SimpleSAMLphp signs in and out with the files of its recipe', 
     ready: `${base}/saml2/idp/metadata.php`, env: { ...process.env, SIMPLESAMLPHP_CONFIG_DIR: folder },
   });
   t.after(php.stop);
+  const connector = allowLoopback(replaceAll(page.file('connectors/simplesamlphp.toml'), { [IDP]: base }));
   const hub = await startHubForIdp('hub-recipe-simplesamlphp', {
     ports: [port, privatePort], files: { 'simplesamlphp.xml': await fetch(`${base}/saml2/idp/metadata.php`).then((response) => response.text()) },
-    connectors: { simplesamlphp: allowLoopback(replaceAll(page.file('connectors/simplesamlphp.toml'), { [IDP]: base })) },
+    connectors: { simplesamlphp: connector, encrypted: `${connector}allow_cbc = true\n` },
   });
   t.after(hub.stop);
   const remote = replaceAll(page.file('metadata/saml20-sp-remote.php'), { [HUB]: hub.base, 'THE-CERTIFICATE': await hubCertificate(hub, 'simplesamlphp') });
-  writeFileSync(`${folder}/metadata/saml20-sp-remote.php`, remote);
+  const encryptedKeys = await Promise.all(['signing', 'encryption'].map(async (use) => `['signing' => ${use === 'signing'}, 'encryption' => ${use === 'encryption'}, 'type' => 'X509Certificate', 'X509Certificate' => '${await hubCertificate(hub, 'encrypted', use)}']`));
+  const encrypted = remote.replaceAll('/simplesamlphp/saml/', '/encrypted/saml/').replace(/'certData' => .*/, `'keys' => [${encryptedKeys}], 'nameid.encryption' => true,`);
+  writeFileSync(`${folder}/metadata/saml20-sp-remote.php`, `${remote}${encrypted.replace('<?php', '')}`);
   await checkOnline(hub, 'simplesamlphp');
   const authenticate = async (browser, login, stopAt) => {
     const next = login.html.includes('name="password"') ? await browser.submit(login, { values: { username: 'jane', password: PASSWORD } }) : login;
@@ -65,6 +68,12 @@ test('a person of SimpleSAMLphp signs in and out with the files of its recipe', 
   // It ends the session at the hub.
   const silently = { browser, more: { prompt: 'none' } };
   assert.equal((await hub.signIn('simplesamlphp', authenticate, silently)).claims.sub, claims.sub);
-  await browser.open(`${base}/saml2/idp/SingleLogoutService.php?ReturnTo=${encodeURIComponent(`${base}/`)}`);
+  const endSession = () => browser.open(`${base}/saml2/idp/SingleLogoutService.php?ReturnTo=${encodeURIComponent(`${base}/`)}`);
+  await endSession();
   await assert.rejects(hub.signIn('simplesamlphp', authenticate, silently), { error: 'login_required' });
+  // Also if it encrypts the NameID, in the assertion and in its logout request.
+  const hidden = await hub.signIn('encrypted', authenticate, { browser });
+  assert.equal((await hub.signIn('encrypted', authenticate, silently)).claims.sub, hidden.claims.sub);
+  await endSession();
+  await assert.rejects(hub.signIn('encrypted', authenticate, silently), { error: 'login_required' });
 });

@@ -26,7 +26,7 @@ use passerelle_saml::response::{NameId, PERSISTENT};
 use passerelle_saml::saml_service_provider::SamlServiceProvider;
 use passerelle_saml::service_provider_keys::{CertifiedKey, REQUEST_ALGORITHM};
 use passerelle_saml::signed_document::XmlSigningError;
-use passerelle_saml::xml::VerificationKey;
+use passerelle_saml::xml::{ContentDecryption, VerificationKey};
 use serde_json::{Map, Value};
 use url::Url;
 
@@ -357,8 +357,9 @@ async fn receive_logout(this: ProviderData, request: HttpRequest) -> Result<Http
     }
     let now = this.env.now();
     let parties = LogoutParties { sender: &this.hub.entity_id, logout_url: &this.single_logout };
-    let logout = SamlLogoutRequest::read(&received.message, &parties, now)
-        .map_err(|error| this.refuse(&request, error))?;
+    let logout =
+        SamlLogoutRequest::read(&received.message, &parties, ContentDecryption::default(), now)
+            .map_err(|error| this.refuse(&request, error))?;
     for index in &logout.session_indexes {
         this.sessions.take(index, now, |person| *person == logout.name_id.value);
     }

@@ -9,9 +9,12 @@ use std::time::Duration;
 use passerelle_jose::verify::CLOCK_SKEW_TOLERANCE;
 use passerelle_protocol::env::Timestamp;
 
-use crate::response::NameId;
+use crate::response::{NameId, ResponseError};
 use crate::time::{format_time, parse_time};
-use crate::xml::{Element, Verified, VerifiedXml, XmlError, escape_attribute};
+use crate::xml::{
+    ContentDecryption, Element, Verified, VerifiedXml, XmlDecryptionError, XmlError,
+    escape_attribute,
+};
 use crate::{SAML, SAMLP};
 
 const SUCCESS: &str = "urn:oasis:names:tc:SAML:2.0:status:Success";
@@ -34,8 +37,10 @@ pub enum LogoutMessageError {
     IssueInstant,
     #[error("it has expired")]
     NotOnOrAfter,
-    #[error("it names no user, or an encrypted one")]
+    #[error("it does not name exactly one user, by a NameID or an EncryptedID")]
     NameId,
+    #[error("its EncryptedID is refused: {0}")]
+    Decryption(XmlDecryptionError),
 }
 
 /// Both parties of a logout message that arrives.
@@ -118,13 +123,14 @@ pub struct SamlLogoutRequest {
 }
 
 impl SamlLogoutRequest {
-    /// Reads a verified request.
+    /// Reads a verified request. The signature over it covers an `EncryptedID` as ciphertext.
     ///
     /// # Errors
     /// Any [`LogoutMessageError`].
     pub fn read(
         message: &VerifiedXml,
         parties: &LogoutParties<'_>,
+        decryption: ContentDecryption<'_>,
         now: Timestamp,
     ) -> Result<Self, LogoutMessageError> {
         use LogoutMessageError as E;
@@ -137,12 +143,19 @@ impl SamlLogoutRequest {
                 return Err(E::NotOnOrAfter);
             }
         }
-        let name_id = root.child(SAML, "NameID")?.ok_or(E::NameId)?;
+        let identifiers = (root.child(SAML, "NameID")?, root.child(SAML, "EncryptedID")?);
+        let ((Some(identifier), None) | (None, Some(identifier))) = identifiers else {
+            return Err(E::NameId);
+        };
+        let name_id = NameId::read(identifier, decryption).map_err(|error| match error {
+            ResponseError::Decryption(error) => E::Decryption(error),
+            _ => E::NameId,
+        })?;
         let indexes = root.children_named(SAMLP, "SessionIndex").map(Element::text);
         Ok(Self {
             id: id.to_owned(),
             issued_at,
-            name_id: NameId::read(name_id).map_err(|_| E::NameId)?,
+            name_id,
             session_indexes: indexes
                 .map(|index| index.map(str::to_owned))
                 .collect::<Result<_, _>>()?,
@@ -154,7 +167,7 @@ impl SamlLogoutRequest {
 /// was ended: not for `PartialLogout` and errors.
 ///
 /// # Errors
-/// Any [`LogoutMessageError`] but `NotOnOrAfter` and `NameId`.
+/// Any [`LogoutMessageError`] but `NotOnOrAfter`, `NameId` and `Decryption`.
 pub fn read_logout_response(
     message: &VerifiedXml,
     parties: &LogoutParties<'_>,

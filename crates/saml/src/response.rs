@@ -15,8 +15,8 @@ use passerelle_protocol::ids::ConnectorId;
 
 use crate::time::parse_time;
 use crate::xml::{
-    ContentCiphers, DSIG, Element, Limits, Untrusted, VerificationKey, Verified, XmlDecryptionKey,
-    XmlText, check_signature_positions,
+    ContentDecryption, DSIG, Element, Limits, Untrusted, VerificationKey, Verified,
+    XmlDecryptionKey, XmlText, check_signature_positions,
 };
 use crate::{ENTITY_FORMAT, SAML, SAMLP};
 
@@ -222,7 +222,7 @@ impl ResponseCheck<'_> {
         if content.is(SAML, "Assertion") {
             return self.covered_assertion(content);
         }
-        let decrypted = content.decrypt_verified(self.expected.decryption_keys, self.ciphers())?;
+        let decrypted = content.decrypt_verified(self.decryption())?;
         let document = decrypted.parse()?;
         check_signature_positions(&document, &[document.root()])?;
         self.covered_assertion(document.root())
@@ -254,12 +254,9 @@ impl ResponseCheck<'_> {
         self.assertion(document.root().verify_signature(keys)?.parse()?.root())
     }
 
-    fn ciphers(&self) -> ContentCiphers {
-        if self.expected.allow_cbc {
-            ContentCiphers::AuthenticatedAndCbc
-        } else {
-            ContentCiphers::Authenticated
-        }
+    const fn decryption(&self) -> ContentDecryption<'_> {
+        let ExpectedResponse { decryption_keys: keys, allow_cbc, .. } = *self.expected;
+        ContentDecryption { keys, allow_cbc }
     }
 }
 

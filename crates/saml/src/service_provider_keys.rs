@@ -118,10 +118,10 @@ impl ServiceProviderKeys {
         }
     }
 
-    /// Returns what decrypts a response: every key, as an identity provider may have read older
-    /// metadata. A key in a device decrypts the encrypted keys of the response here, and so no
+    /// Returns what decrypts a message: every key, as an identity provider may have read older
+    /// metadata. A key in a device decrypts the encrypted keys of the message here, and so no
     /// NameID that is encrypted inside an encrypted assertion.
-    pub async fn decryption_keys(&self, response: &[u8], now: Timestamp) -> DecryptionKeys {
+    pub async fn decryption_keys(&self, message: &[u8], now: Timestamp) -> DecryptionKeys {
         let mut decryption = DecryptionKeys::default();
         let keys = match self {
             Self::File(keys) => {
@@ -135,7 +135,7 @@ impl ServiceProviderKeys {
         {
             decryption.keys.extend(key.local_rsa_key().cloned().and_then(XmlDecryptionKey::new));
             let Some(device_key) = key.device_key() else { continue };
-            for encrypted in encrypted_keys(response) {
+            for encrypted in encrypted_keys(message) {
                 match decrypt_in_device(key, device_key, encrypted).await {
                     Ok(content_key) => decryption.keys.extend(content_key),
                     Err(error) => decryption.device_failure = Some(error),
@@ -170,7 +170,7 @@ pub struct DeviceDecryptionLimits {
     pub has_sha256: bool,
 }
 
-/// What may decrypt one response.
+/// What may decrypt one message.
 #[derive(Default, Debug)]
 pub struct DecryptionKeys {
     pub keys: Vec<XmlDecryptionKey>,
@@ -182,9 +182,17 @@ impl DecryptionKeys {
     /// Returns the error of a refused response: that of the device, if it kept the hub from
     /// decrypting it.
     pub(crate) fn response_error(&self, error: &ResponseError) -> ConnectorError {
-        let undecryptable = ResponseError::Decryption(XmlDecryptionError::Undecryptable);
-        let failure = self.device_failure.as_ref().filter(|_| *error == undecryptable);
-        failure.cloned().unwrap_or_else(|| response_error(error))
+        let failure = match error {
+            ResponseError::Decryption(cause) => self.device_failure(*cause),
+            _ => None,
+        };
+        failure.unwrap_or_else(|| response_error(error))
+    }
+
+    /// Returns the error of the device that kept the hub from decrypting.
+    pub(crate) fn device_failure(&self, cause: XmlDecryptionError) -> Option<ConnectorError> {
+        let failure = self.device_failure.as_ref();
+        failure.filter(|_| cause == XmlDecryptionError::Undecryptable).cloned()
     }
 }
 
@@ -214,7 +222,7 @@ async fn decrypt_in_device(
         Err(KeyDeviceError::Rejected(_)) => Ok(None),
         Err(error) => Err(ConnectorError::new(
             ErrorCode::KeyDeviceUnavailable,
-            format!("the assertion is not decrypted: {error}"),
+            format!("the message is not decrypted: {error}"),
         )),
     }
 }

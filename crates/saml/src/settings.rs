@@ -104,8 +104,8 @@ pub struct SamlKind {
     /// which service asks, and ask the user's own identity provider.
     #[serde(default)]
     pub send_requester_id: bool,
-    /// Accepts assertions that AES-CBC encrypts, if the response is signed around them. For
-    /// identity providers without AES-GCM.
+    /// Accepts AES-CBC in signed responses and logout requests. For identity providers without
+    /// AES-GCM.
     #[serde(default)]
     pub allow_cbc: bool,
     /// Exchanges logout requests with the identity provider, if its metadata has an address for

@@ -14,14 +14,15 @@ use crate::connector::SamlConnector;
 use crate::endpoints::{hub_base_url, rejection_of_sender, with_connector};
 use crate::error_codes::SAML_LOGOUT;
 use crate::logout::{
-    LogoutMessage, LogoutParties, MAX_AGE, SamlLogoutRequest, read_logout_response,
+    LogoutMessage, LogoutMessageError, LogoutParties, MAX_AGE, SamlLogoutRequest,
+    read_logout_response,
 };
 use crate::logout_subject::{LogoutSubject, session_name};
 use crate::metadata::{IdentityProviderMetadata, SamlEndpoint};
 use crate::redirect::{ReceivedMessage, RedirectError, RedirectMessage};
 use crate::service_provider_keys::REQUEST_ALGORITHM;
 use crate::settings::SamlBinding;
-use crate::xml::XmlSignatureError;
+use crate::xml::{ContentDecryption, XmlSignatureError};
 use passerelle_connector::error::ConnectorError;
 use passerelle_federation::login::upstream::{EndSessionRequest, UpstreamLogout};
 use passerelle_protocol::catalogue::ErrorCode;
@@ -116,7 +117,7 @@ impl SamlConnector {
     /// Verifies a logout request.
     ///
     /// # Errors
-    /// `SAML_LOGOUT`; the errors of the metadata.
+    /// `SAML_LOGOUT`; the errors of the metadata, and of a device that decrypts.
     pub(crate) async fn receive_logout_request(
         &self,
         query: &str,
@@ -127,8 +128,17 @@ impl SamlConnector {
         let endpoint = endpoint.ok_or_else(|| refused(&"single logout is off"))?;
         let logout_url = self.service_provider(base_url).logout_url;
         let parties = LogoutParties { sender: &self.kind.entity_id, logout_url: &logout_url };
-        let request = SamlLogoutRequest::read(&received.message, &parties, self.env.now());
-        let request = request.map_err(|error| refused(&error))?;
+        let now = self.env.now();
+        let decryption = self.keys.decryption_keys(received.message.as_str().as_bytes(), now).await;
+        let by = ContentDecryption { keys: &decryption.keys, allow_cbc: self.kind.allow_cbc };
+        let request = SamlLogoutRequest::read(&received.message, &parties, by, now);
+        let request = request.map_err(|error| {
+            match error {
+                LogoutMessageError::Decryption(cause) => decryption.device_failure(cause),
+                _ => None,
+            }
+            .unwrap_or_else(|| refused(&error))
+        })?;
         if request.session_indexes.len() > MAX_SESSION_INDEXES {
             return Err(refused(&"it names more than 32 sessions"));
         }

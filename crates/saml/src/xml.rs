@@ -22,7 +22,7 @@ pub use algorithm::{SignatureAlgorithm, VerificationKey};
 pub(crate) use canonical::escape_attribute;
 pub use document::{Element, Untrusted, Verified, VerifiedXml, XmlDocument, XmlText};
 pub use encryption::{
-    ContentCiphers, EncryptedContentKey, XmlDecryptionError, XmlDecryptionKey, encrypted_keys,
+    ContentDecryption, EncryptedContentKey, XmlDecryptionError, XmlDecryptionKey, encrypted_keys,
 };
 pub use scan::{Limits, XmlError};
 pub(crate) use signature::{ENVELOPED, EXCLUSIVE, decode_base64};

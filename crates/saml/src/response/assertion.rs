@@ -8,7 +8,7 @@ use passerelle_protocol::env::Timestamp;
 use super::{ResponseCheck, ResponseError, check_issuer};
 use crate::SAML;
 use crate::time::parse_time;
-use crate::xml::{Element, Verified, XmlError};
+use crate::xml::{ContentDecryption, Element, Verified, XmlError};
 
 const BEARER: &str = "urn:oasis:names:tc:SAML:2.0:cm:bearer";
 /// Length of a `NameID` (SAML V2.0 Core §8.3.7 allows 256 characters to persistent ones).
@@ -197,13 +197,7 @@ impl ResponseCheck<'_> {
         let (identifier, None) = (identifiers.next(), identifiers.next()) else {
             return Err(ResponseError::NameId);
         };
-        let Some(identifier) = identifier else { return Ok(None) };
-        if !identifier.is(SAML, "EncryptedID") {
-            return NameId::read(identifier).map(Some);
-        }
-        let decrypted =
-            identifier.decrypt_verified(self.expected.decryption_keys, self.ciphers())?;
-        NameId::read(decrypted.parse()?.root()).map(Some)
+        identifier.map(|identifier| NameId::read(identifier, self.decryption())).transpose()
     }
 
     /// Returns the attributes, and the names of those that lost a value for its scope.
@@ -243,8 +237,19 @@ impl ResponseCheck<'_> {
 }
 
 impl NameId {
-    /// Reads a plain identifier.
-    pub(crate) fn read(name_id: Element<'_, Verified>) -> Result<Self, ResponseError> {
+    /// Reads a `NameID`, or the one in an `EncryptedID` (SAML V2.0 Core §2.2.4).
+    pub(crate) fn read(
+        identifier: Element<'_, Verified>,
+        decryption: ContentDecryption<'_>,
+    ) -> Result<Self, ResponseError> {
+        if identifier.is(SAML, "EncryptedID") {
+            let decrypted = identifier.decrypt_verified(decryption)?;
+            return Self::read_plain(decrypted.parse()?.root());
+        }
+        Self::read_plain(identifier)
+    }
+
+    fn read_plain(name_id: Element<'_, Verified>) -> Result<Self, ResponseError> {
         let value = name_id.text()?;
         let is_sound = !value.trim_ascii().is_empty() && value.len() <= MAX_NAME_ID_BYTES;
         if !is_sound || !name_id.is(SAML, "NameID") {

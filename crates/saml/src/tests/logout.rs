@@ -8,7 +8,10 @@ use crate::logout::{
 };
 use crate::redirect::{ReceivedMessage, RedirectError, RedirectMessage};
 use crate::response::NameId;
-use crate::xml::{SignatureAlgorithm, XmlError, XmlSignatureError as S};
+use crate::xml::{
+    ContentDecryption, SignatureAlgorithm, XmlDecryptionError as D, XmlDecryptionKey, XmlError,
+    XmlSignatureError as S,
+};
 
 const PARTIES: LogoutParties<'static> = LogoutParties {
     sender: "https://idp.example/saml",
@@ -38,6 +41,22 @@ fn request() -> String {
     message().to_request(&name_id(), Some("_s1"))
 }
 
+/// Returns [`request`] with this in place of its `NameID`.
+fn request_naming(identifier: &str) -> String {
+    let request = request();
+    let (before, rest) = request.split_once("<saml:NameID").unwrap();
+    let (_, after) = rest.split_once("</saml:NameID>").unwrap();
+    format!("{before}{identifier}{after}")
+}
+
+/// Returns the `NameID` of [`request`].
+fn plain_name_id() -> String {
+    let request = request();
+    let (_, rest) = request.split_once("<saml:NameID").unwrap();
+    let (name_id, _) = rest.split_once("</saml:NameID>").unwrap();
+    format!("<saml:NameID{name_id}</saml:NameID>")
+}
+
 /// Sends a message by a redirect, and returns the query.
 fn query_signed_by(pair: &KeyPair, name: &str, xml: &str) -> String {
     let location = Url::parse(PARTIES.logout_url).unwrap();
@@ -51,10 +70,16 @@ fn verify(query: &str) -> Result<ReceivedMessage, RedirectError> {
 }
 
 fn read_request(xml: &str) -> Result<SamlLogoutRequest, E> {
+    read_request_with(xml, false)
+}
+
+fn read_request_with(xml: &str, allow_cbc: bool) -> Result<SamlLogoutRequest, E> {
     let received = verify(&query_signed_by(&KEYS.provider, "SAMLRequest", xml)).unwrap();
     assert!(!received.is_response);
     assert_eq!(received.relay_state.as_deref(), Some("st/ate"));
-    SamlLogoutRequest::read(&received.message, &PARTIES, time(NOW))
+    let keys = [XmlDecryptionKey::new(KEYS.hub.clone()).unwrap()];
+    let decryption = ContentDecryption { keys: &keys, allow_cbc };
+    SamlLogoutRequest::read(&received.message, &PARTIES, decryption, time(NOW))
 }
 
 fn read_response(xml: &str) -> Result<bool, E> {
@@ -110,7 +135,7 @@ fn forged_logout_messages_are_refused_each_for_its_rule() {
         ("ID=\"_l1\"", "ID=\"_l1\" NotOnOrAfter=\"2026-11-29T16:59:00Z\"", E::NotOnOrAfter),
         ("ID=\"_l1\"", "ID=\"_l1\" NotOnOrAfter=\"later\"", E::NotOnOrAfter),
         ("angela-7 &amp; co", "", E::NameId),
-        ("saml:NameID", "saml:EncryptedID", E::NameId),
+        ("saml:NameID", "saml:EncryptedID", E::Decryption(D::Structure)),
         (
             "<saml:NameID",
             "<saml:NameID>x</saml:NameID><saml:NameID",
@@ -127,6 +152,52 @@ fn forged_logout_messages_are_refused_each_for_its_rule() {
     }
     assert_eq!(read_request(&message().to_response("_l0", true)), Err(E::NotALogoutMessage));
     assert_eq!(read_response(&request()), Err(E::NotALogoutMessage));
+}
+
+#[test]
+fn a_request_may_encrypt_its_user() {
+    for (form, allow_cbc) in [(&GCM, false), (&SHA256_OAEP, false), (&CBC, true)] {
+        let request = request_naming(&encrypted("EncryptedID", &plain_name_id(), form));
+        let read = read_request_with(&request, allow_cbc).unwrap();
+        assert_eq!(read.name_id, name_id());
+        assert_eq!(read.session_indexes, ["_s1"]);
+    }
+}
+
+#[test]
+fn an_encrypted_user_is_refused_for_the_rule_that_it_breaks() {
+    let plain = plain_name_id();
+    let encrypt = |plaintext: &str| encrypted("EncryptedID", plaintext, &GCM);
+    let rsa_1_5 = Encryption {
+        transport: "http://www.w3.org/2001/04/xmlenc#rsa-1_5",
+        padding: openssl::rsa::Padding::PKCS1,
+        ..GCM
+    };
+    for (name, identifiers, rule) in [
+        (
+            "to another key",
+            encrypted_to(&KEYS.stranger.private, "EncryptedID", &plain, &GCM),
+            E::Decryption(D::Undecryptable),
+        ),
+        (
+            "by CBC, which is off",
+            encrypted("EncryptedID", &plain, &CBC),
+            E::Decryption(D::ContentEncryption),
+        ),
+        ("by RSA 1.5", encrypted("EncryptedID", &plain, &rsa_1_5), E::Decryption(D::KeyTransport)),
+        (
+            "with a document type",
+            encrypt(&format!("<!DOCTYPE x>{plain}")),
+            E::Decryption(D::Xml(XmlError::DocumentType)),
+        ),
+        ("an assertion", encrypt(ASSERTION), E::NameId),
+        ("two users", encrypt(&plain.repeat(2)), E::NameId),
+        ("encrypted twice", encrypt(&encrypt(&plain)), E::NameId),
+        ("beside another user", format!("{plain}{}", encrypt(&plain)), E::NameId),
+        ("two times", encrypt(&plain).repeat(2), E::Xml(XmlError::ElementContent)),
+    ] {
+        assert_eq!(read_request(&request_naming(&identifiers)), Err(rule), "{name}");
+    }
 }
 
 #[test]

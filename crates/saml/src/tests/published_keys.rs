@@ -1,6 +1,7 @@
 //! The hub's keys at an identity provider: what its metadata publishes, and what decrypts.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
@@ -105,8 +106,14 @@ fn response_encrypted_to(private: &PKey<Private>, encryption: &Encryption) -> St
     response(&encrypted_to(private, "EncryptedAssertion", &sign(ASSERTION), encryption))
 }
 
-/// A device with one private key.
-struct Device(PKey<Private>);
+/// A device with one private key, and how often it was asked to decrypt.
+struct Device(PKey<Private>, Arc<AtomicUsize>);
+
+impl Device {
+    fn new(private: PKey<Private>) -> Self {
+        Self(private, Arc::default())
+    }
+}
 
 #[async_trait]
 impl KeyDevice for Device {
@@ -120,6 +127,7 @@ impl KeyDevice for Device {
         hash: OaepHash,
         ciphertext: &[u8],
     ) -> Result<Secret<Vec<u8>>, KeyDeviceError> {
+        self.1.fetch_add(1, Ordering::Relaxed);
         let digest = match hash {
             OaepHash::Sha1 => openssl::hash::MessageDigest::sha1(),
             OaepHash::Sha256 => openssl::hash::MessageDigest::sha256(),
@@ -173,7 +181,17 @@ fn key_in_device(
     (hub(vec![sample_keys::ec(T0), in_device], signing), private)
 }
 
-const SHA1: EncryptionAlg = EncryptionAlg::RsaOaep;
+/// A key in a device that counts what it is asked to decrypt.
+pub(super) fn key_in_counting_device(
+    algorithms: &[EncryptionAlg],
+) -> (ServiceProviderKeys, PKey<Private>, Arc<AtomicUsize>) {
+    let calls = Arc::new(AtomicUsize::new(0));
+    let device = |private| Arc::new(Device(private, Arc::clone(&calls))) as Arc<dyn KeyDevice>;
+    let (keys, private) = key_in_device(algorithms, device);
+    (keys, private, calls)
+}
+
+pub(super) const SHA1: EncryptionAlg = EncryptionAlg::RsaOaep;
 const SHA256: EncryptionAlg = EncryptionAlg::RsaOaep256;
 
 #[tokio::test]
@@ -186,7 +204,7 @@ async fn a_key_in_a_device_decrypts_the_forms_that_the_device_has() {
         (&[SHA256], GCM, false),
         (&[SHA256, SHA1], SHA256_MGF1P, false),
     ] {
-        let (keys, private) = key_in_device(algorithms, |private| Arc::new(Device(private)));
+        let (keys, private) = key_in_device(algorithms, |private| Arc::new(Device::new(private)));
         let response = response_encrypted_to(&private, &form);
         let decryption = keys.decryption_keys(response.as_bytes(), T0).await;
         assert_eq!(checks(&response, &decryption.keys), is_decrypted, "{algorithms:?}");
@@ -195,7 +213,7 @@ async fn a_key_in_a_device_decrypts_the_forms_that_the_device_has() {
         let names_reason = refused.detail.contains("pkcs11 does not decrypt this form");
         assert_eq!(names_reason, !is_decrypted, "{algorithms:?}: {refused}");
     }
-    let (keys, _) = key_in_device(&[SHA256, SHA1], |private| Arc::new(Device(private)));
+    let (keys, _) = key_in_device(&[SHA256, SHA1], |private| Arc::new(Device::new(private)));
     let other = response_encrypted_to(&KEYS.hub, &GCM);
     let decryption = keys.decryption_keys(other.as_bytes(), T0).await;
     assert!(decryption.keys.is_empty());

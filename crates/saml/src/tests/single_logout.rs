@@ -1,9 +1,12 @@
 //! Single Logout of a connector: what it sends, and which requests it believes.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use openssl::pkey::{HasPublic, PKeyRef};
+use openssl::x509::X509;
 use passerelle_connector::port::ConnectorContext;
 use passerelle_connector::testing::connectors;
 use passerelle_federation::login::upstream::EndSessionRequest;
@@ -15,6 +18,7 @@ use url::Url;
 
 use super::identity_provider::*;
 use super::metadata::{ENTITY, provider};
+use super::published_keys::{SHA1, key_in_counting_device};
 use crate::connector::SamlConnector;
 use crate::error_codes::SAML_LOGOUT;
 use crate::logout::{LogoutMessage, LogoutParties, SamlLogoutRequest, read_logout_response};
@@ -23,7 +27,7 @@ use crate::redirect::{ReceivedMessage, RedirectMessage};
 use crate::response::NameId;
 use crate::settings::SamlKind;
 use crate::single_logout::ReceivedLogout;
-use crate::xml::VerificationKey;
+use crate::xml::{ContentDecryption, VerificationKey};
 
 const BASE_URL: &str = "https://hub.example";
 const HUB: &str = "https://hub.example/connectors/idp/saml/metadata";
@@ -116,7 +120,8 @@ async fn the_hub_asks_to_end_the_session_of_the_login() {
         ReceivedMessage::verify(url.query().unwrap(), &[fixture.hub_key().await]).unwrap();
     assert_eq!(received.relay_state.as_deref(), Some("the state"));
     let parties = LogoutParties { sender: HUB, logout_url: "https://idp.example/slo" };
-    let request = SamlLogoutRequest::read(&received.message, &parties, time(NOW)).unwrap();
+    let (message, by) = (&received.message, ContentDecryption::default());
+    let request = SamlLogoutRequest::read(message, &parties, by, time(NOW)).unwrap();
     assert_eq!(request.name_id.value, "angela-7");
     let format = "urn:oasis:names:tc:SAML:2.0:nameid-format:persistent";
     assert_eq!(request.name_id.format.as_deref(), Some(format));
@@ -163,6 +168,40 @@ async fn a_request_of_the_identity_provider_ends_the_session_that_it_names() {
     assert_ne!(hint["sid"][0], named.reveal().as_str(), "an index alone names no session");
 }
 
+/// Returns the edit of a request that encrypts its user.
+fn encrypted_user(recipient: &PKeyRef<impl HasPublic>) -> (&'static str, String) {
+    const PLAIN: &str = "<saml:NameID>angela-7</saml:NameID>";
+    (PLAIN, encrypted_to(recipient, "EncryptedID", PLAIN, &GCM))
+}
+
+#[tokio::test]
+async fn a_request_with_an_encrypted_user_ends_the_same_session() {
+    let fixture = Fixture::new(&provider(), "");
+    let certificates = fixture.connector.keys.certificates("hub", time(NOW)).await.unwrap();
+    let der = openssl::base64::decode_block(&certificates.encryption[0]).unwrap();
+    let (plain, user) = encrypted_user(&X509::from_der(&der).unwrap().public_key().unwrap());
+    let query = request_query(&KEYS.provider, Some("_s1"), &[(plain, &user)]);
+    let received = fixture.receive(&query).await.unwrap();
+    let hint: serde_json::Value = serde_json::from_str(hint().reveal()).unwrap();
+    let [logout] = received.logouts.as_slice() else { panic!("{received:?}") };
+    assert_eq!(hint["sid"][0], logout.session_id.as_ref().unwrap().reveal().as_str());
+}
+
+/// Otherwise anyone could let the device decrypt what they recorded, or keep it busy.
+#[tokio::test]
+async fn a_decryption_oracle_in_a_device_is_not_reached_by_a_logout_request_of_a_stranger() {
+    let (keys, private, calls) = key_in_counting_device(&[SHA1]);
+    let mut fixture = Fixture::new(&provider(), "");
+    fixture.connector.keys = keys;
+    let (plain, user) = encrypted_user(&private);
+    let query = |pair| request_query(pair, Some("_s1"), &[(plain, &user)]);
+    let refused = fixture.receive(&query(&KEYS.stranger)).await.unwrap_err();
+    assert!(refused.contains("no key of the metadata"), "{refused}");
+    assert_eq!(calls.load(Ordering::Relaxed), 0);
+    fixture.receive(&query(&KEYS.provider)).await.unwrap();
+    assert_eq!(calls.load(Ordering::Relaxed), 1);
+}
+
 #[tokio::test]
 async fn the_answer_goes_to_the_identity_provider_signed_whether_the_sessions_ended() {
     let fixture = Fixture::new(&provider(), "");
@@ -204,7 +243,7 @@ async fn a_forged_logout_request_ends_nothing() {
         ),
         ("of another entity", signed(&[(ENTITY, "https://other.example/saml")]), "Issuer"),
         ("old", signed(&[("17:00:10Z", "16:50:00Z")]), "too old"),
-        ("of no user", signed(&[("angela-7", "")]), "names no user"),
+        ("of no user", signed(&[("angela-7", "")]), "exactly one user"),
         ("of many sessions", signed(&[("<samlp:SessionIndex>", &many)]), "more than 32"),
         (
             "in another message",

@@ -20,14 +20,13 @@ const GCM_TAG_BYTES: usize = 16;
 /// Encrypted keys that are tried: a sender may name several recipients.
 const MAX_ENCRYPTED_KEYS: usize = 8;
 
-/// Which ciphers may have encrypted the content.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ContentCiphers {
-    /// AES-GCM.
-    Authenticated,
-    /// AES-CBC too. Only for what a signature covers: the answers to modified ciphertexts reveal
-    /// the plaintext (Jager and Somorovsky, 2011).
-    AuthenticatedAndCbc,
+/// What decrypts ciphertext that a signature covers.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct ContentDecryption<'a> {
+    pub keys: &'a [XmlDecryptionKey],
+    /// Accepts AES-CBC beside AES-GCM. Never for what anyone may have changed: the answers to
+    /// modified ciphertexts reveal the plaintext (Jager and Somorovsky, 2011).
+    pub allow_cbc: bool,
 }
 
 /// Error returned for what can't be decrypted. Nothing in it depends on the plaintext.
@@ -123,10 +122,9 @@ impl Element<'_, Verified> {
     /// Any [`XmlDecryptionError`].
     pub fn decrypt_verified(
         self,
-        keys: &[XmlDecryptionKey],
-        ciphers: ContentCiphers,
+        decryption: ContentDecryption<'_>,
     ) -> Result<VerifiedXml, XmlDecryptionError> {
-        let plaintext = decrypt_element(self, keys, ciphers)?;
+        let plaintext = decrypt_element(self, decryption)?;
         let plaintext = with_namespaces_around(self, plaintext)?;
         Ok(VerifiedXml::from_verified_bytes(&plaintext, *self.limits)?)
     }
@@ -141,7 +139,7 @@ impl Element<'_, Untrusted> {
         self,
         keys: &[XmlDecryptionKey],
     ) -> Result<XmlText, XmlDecryptionError> {
-        let plaintext = decrypt_element(self, keys, ContentCiphers::Authenticated)?;
+        let plaintext = decrypt_element(self, ContentDecryption { keys, allow_cbc: false })?;
         let plaintext = with_namespaces_around(self, plaintext)?;
         Ok(XmlText::read(&plaintext, *self.limits)?)
     }
@@ -149,13 +147,12 @@ impl Element<'_, Untrusted> {
 
 fn decrypt_element<T>(
     encrypted: Element<'_, T>,
-    keys: &[XmlDecryptionKey],
-    ciphers: ContentCiphers,
+    ContentDecryption { keys, allow_cbc }: ContentDecryption<'_>,
 ) -> Result<Vec<u8>, XmlDecryptionError> {
     use XmlDecryptionError as E;
     let data = encrypted.child(XENC, "EncryptedData")?.ok_or(E::Structure)?;
     let cipher = ContentCipher::from_uri(method(data)?.0).ok_or(E::ContentEncryption)?;
-    if !cipher.is_authenticated && ciphers == ContentCiphers::Authenticated {
+    if !cipher.is_authenticated && !allow_cbc {
         return Err(E::ContentEncryption);
     }
     let content = cipher_value(data, *encrypted.limits)?;

@@ -14,7 +14,8 @@ use passerelle_saml::redirect::{ReceivedMessage, RedirectMessage};
 use passerelle_saml::response::{Assertion, ExpectedResponse, check_response};
 use passerelle_saml::signed_document::UnsignedDocument;
 use passerelle_saml::xml::{
-    Limits, SignatureAlgorithm, VerificationKey, VerifiedXml, XmlDecryptionKey, XmlText,
+    ContentDecryption, Limits, SignatureAlgorithm, VerificationKey, VerifiedXml, XmlDecryptionKey,
+    XmlText,
 };
 use url::Url;
 
@@ -188,6 +189,7 @@ fn saml_redirect() -> FuzzFunction {
     let key = SamlKey::new();
     let location = Url::parse(LOGOUT_URL).unwrap();
     let parties = LogoutParties { sender: IDENTITY_PROVIDER, logout_url: LOGOUT_URL };
+    let decryption = ContentDecryption::default();
     Box::new(move |data| {
         let Ok(text) = str::from_utf8(data) else { return false };
         let Some(xml) = text.strip_prefix("sign\n") else {
@@ -203,7 +205,7 @@ fn saml_redirect() -> FuzzFunction {
         let url = message.with_signature(&signature);
         let received = ReceivedMessage::verify(url.query().unwrap(), &key.verification);
         let Ok(received) = received else { return false };
-        let is_request = SamlLogoutRequest::read(&received.message, &parties, NOW)
+        let is_request = SamlLogoutRequest::read(&received.message, &parties, decryption, NOW)
             .inspect(|request| assert!(!request.id.is_empty() && !request.name_id.value.is_empty()))
             .is_ok();
         let is_response = read_logout_response(&received.message, &parties, NOW).is_ok();
