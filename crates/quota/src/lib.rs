@@ -72,6 +72,7 @@ pub struct RateLimits {
     site_requests: Arc<KeyedRateLimiter>,
     redirects: Arc<KeyedRateLimiter>,
     failed_authentications: Arc<KeyedRateLimiter>,
+    site_failed_authentications: Arc<KeyedRateLimiter>,
 }
 
 impl RateLimits {
@@ -87,6 +88,7 @@ impl RateLimits {
             site_requests: limiter("network_site", MAX_NETWORKS),
             redirects: limiter("connector", MAX_MEMBERS),
             failed_authentications: limiter("authentication_by_network", MAX_NETWORKS),
+            site_failed_authentications: limiter("authentication_by_site", MAX_NETWORKS),
         }
     }
 
@@ -109,14 +111,7 @@ impl RateLimits {
     /// [`RateLimitError`] if its network is over its limit.
     pub fn check_request(&self, address: IpAddr) -> Result<(), RateLimitError> {
         let Some(most) = self.rates.requests_per_network.limit_for(address) else { return Ok(()) };
-        self.requests.take(LimitKey::from_network(address, self.rates.prefixes), most)?;
-        // One subscriber may hold a whole IPv6 site, and with it thousands of networks.
-        match address.to_canonical() {
-            IpAddr::V6(_) => self
-                .site_requests
-                .take(LimitKey::from_site(address), most.saturating_mul(SITE_FACTOR)),
-            IpAddr::V4(_) => Ok(()),
-        }
+        self.take_by_network(&self.requests, &self.site_requests, address, most)
     }
 
     /// Counts a redirect to this identity provider. `own` overrides the hub's rate.
@@ -140,8 +135,11 @@ impl RateLimits {
         &self,
         address: impl FnOnce() -> IpAddr,
     ) -> Result<(), RateLimitError> {
-        let limited = self.failed_authentication_limit(address);
-        limited.map_or(Ok(()), |(network, most)| self.failed_authentications.take(network, most))
+        let Some((address, most)) = self.failed_authentication_limit(address) else {
+            return Ok(());
+        };
+        let sites = &self.site_failed_authentications;
+        self.take_by_network(&self.failed_authentications, sites, address, most)
     }
 
     /// Checks whether failures from this address are over their limit, before expensive work on
@@ -153,20 +151,33 @@ impl RateLimits {
         &self,
         address: impl FnOnce() -> IpAddr,
     ) -> Result<(), RateLimitError> {
-        let limited = self.failed_authentication_limit(address);
-        limited.map_or(Ok(()), |(network, _)| self.failed_authentications.check(network))
+        let Some((address, _)) = self.failed_authentication_limit(address) else { return Ok(()) };
+        let network = LimitKey::from_network(address, self.rates.prefixes);
+        self.failed_authentications.check(network)?;
+        site_key(address).map_or(Ok(()), |site| self.site_failed_authentications.check(site))
     }
 
     fn failed_authentication_limit(
         &self,
         address: impl FnOnce() -> IpAddr,
-    ) -> Option<(LimitKey, NonZeroU32)> {
+    ) -> Option<(IpAddr, NonZeroU32)> {
         if self.rates.failed_authentications_per_network == NetworkRate::Unlimited {
             return None;
         }
         let address = address();
-        let most = self.rates.failed_authentications_per_network.limit_for(address)?;
-        Some((LimitKey::from_network(address, self.rates.prefixes), most))
+        Some((address, self.rates.failed_authentications_per_network.limit_for(address)?))
+    }
+
+    fn take_by_network(
+        &self,
+        networks: &KeyedRateLimiter,
+        sites: &KeyedRateLimiter,
+        address: IpAddr,
+        most: NonZeroU32,
+    ) -> Result<(), RateLimitError> {
+        networks.take(LimitKey::from_network(address, self.rates.prefixes), most)?;
+        let site = site_key(address);
+        site.map_or(Ok(()), |site| sites.take(site, most.saturating_mul(SITE_FACTOR)))
     }
 
     /// Returns all limiters, for the [`counter_sync`].
@@ -177,8 +188,52 @@ impl RateLimits {
             &self.site_requests,
             &self.redirects,
             &self.failed_authentications,
+            &self.site_failed_authentications,
         ]
         .map(Arc::clone)
         .to_vec()
+    }
+}
+
+/// Returns the key of the site of an IPv6 address: one subscriber may hold all of it, and with it
+/// thousands of networks.
+fn site_key(address: IpAddr) -> Option<LimitKey> {
+    address.to_canonical().is_ipv6().then(|| LimitKey::from_site(address))
+}
+
+#[cfg(test)]
+mod tests {
+    use passerelle_protocol::env::Timestamp;
+    use passerelle_protocol::testing::env::{ManualClock, SeededEntropy};
+
+    use super::*;
+
+    /// Attack: one subscriber fails, or posts SAML responses, from each network of an IPv6 /48.
+    #[test]
+    fn a_flood_of_failures_from_the_networks_of_one_ipv6_site_has_the_share_of_four() {
+        let clock = Arc::new(ManualClock::at(Timestamp::from_seconds(1_800_000_000)));
+        let env = Env::new(clock, Arc::new(SeededEntropy::new(1)));
+        let rates = RateLimitSettings {
+            logins_per_service_provider: None,
+            requests_per_network: NetworkRate::Unlimited,
+            redirects_per_connector: None,
+            failed_authentications_per_network: NetworkRate::Everyone(NonZeroU32::MIN),
+            prefixes: PrefixLengths { v4: 32, v6: 64 },
+        };
+        let limits = RateLimits::new(rates, &env, &Arc::new(Metrics::new().unwrap()));
+        let fail = |address: &str| {
+            let address = || address.parse().unwrap();
+            let is_checked = limits.check_expensive_authentication(address).is_ok();
+            let is_counted = limits.check_failed_authentication(address).is_ok();
+            (is_checked, is_counted)
+        };
+        for network in 0..4 {
+            assert_eq!(fail(&format!("2001:db8:7:{network}::1")), (true, true), "{network}");
+        }
+        assert_eq!(fail("2001:db8:7:ffff::1"), (true, false), "the refusal is the first");
+        assert_eq!(fail("2001:db8:7:fffe::1"), (false, false), "nothing is decrypted meanwhile");
+        for other in ["2001:db8:8::1", "203.0.113.1", "203.0.113.2"] {
+            assert_eq!(fail(other), (true, true), "{other}");
+        }
     }
 }
