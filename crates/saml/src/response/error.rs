@@ -72,7 +72,9 @@ pub enum ResponseError {
     Audience,
     #[error("the assertion has a condition that the hub does not know")]
     UnknownCondition,
-    #[error("the assertion has no statement of an authentication, or several")]
+    #[error(
+        "the assertion has no AuthnStatement, or several, of which the hub does not choose one"
+    )]
     AuthnStatement,
     #[error("AuthnInstant is missing or in the future")]
     AuthnInstant,

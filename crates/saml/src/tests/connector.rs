@@ -290,3 +290,15 @@ async fn a_sample_is_verified_as_at_its_own_time() {
     assert!(finding.message.contains("was changed") && finding.fix.is_some(), "{finding:?}");
     assert!(bench.saml.verify_sample(b"{\"a\": 1}", false).await.is_none());
 }
+
+#[tokio::test]
+async fn a_sample_with_two_authentications_is_refused_by_the_name_of_the_element() {
+    let bench = Bench::with("").await;
+    let second = "<saml:AuthnStatement AuthnInstant=\"2026-11-29T16:59:50Z\"/>";
+    let edits = [("<saml:AttributeStatement>", &*format!("{second}<saml:AttributeStatement>"))];
+    let [(_, response), _] = bench.idp.respond(&bench.request, PASSWORD, NOW, &edits);
+    let verified = bench.saml.verify_sample(response.as_bytes(), false).await.unwrap();
+    let [finding] = &verified.diagnostics[..] else { panic!("{:?}", verified.diagnostics) };
+    assert!(finding.message.contains("AuthnStatement, or several"), "{finding:?}");
+    assert!(verified.claims.is_none());
+}
