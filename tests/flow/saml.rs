@@ -15,8 +15,10 @@ use passerelle_testkit::fake_identity_provider::{
     hub_key_pem,
 };
 use serde_json::json;
+use url::form_urlencoded::Serializer;
 
 use super::browser::{Browser, Page};
+use super::federation::put;
 use super::hub::{Answer, TestHub};
 use super::markup::Form;
 use super::service::Authorize;
@@ -315,6 +317,59 @@ async fn a_flood_of_responses_from_one_network_is_refused() {
     assert_eq!(university.post(&large).await.status, 303);
     let refused = university.post(&response).await;
     assert_eq!(refused.status, 429, "{}", refused.body);
+}
+
+/// Strangers of many networks post responses for no login.
+#[actix_web::test]
+async fn a_flood_of_the_response_store_by_strangers_leaves_capacity_for_users() {
+    let idp = FakeIdentityProvider::new();
+    let (pem, certificate) = hub_key_pem();
+    let hub = TestHub::edited(|folder| {
+        put(folder, "connectors/university.toml", CONNECTOR.as_bytes());
+        put(folder, "saml/idp.xml", idp.metadata("").as_bytes());
+        put(folder, "secrets/connectors/university/saml.pem", pem.as_bytes());
+        let path = folder.join("passerelle.toml");
+        let text = std::fs::read_to_string(&path).unwrap();
+        let proxies =
+            "trusted_proxies = [\"10.0.0.0/8\"], client_address_header = \"x-forwarded-for\"";
+        let text = text.replace("public = {", &format!("public = {{ {proxies},"));
+        let quotas = "quotas.failed_authentications_per_network = 32";
+        std::fs::write(&path, format!("{text}\n{quotas}\n")).unwrap();
+    })
+    .await;
+    let university = University { idp, certificate, hub };
+    let body = |bytes| {
+        let namespace = "urn:oasis:names:tc:SAML:2.0:protocol";
+        // The worst case: the JSON of the record has two bytes for each.
+        let text = "\"".repeat(bytes);
+        let xml = format!("<p:Response xmlns:p=\"{namespace}\">{text}</p:Response>");
+        let mut body = Serializer::new(String::new());
+        body.append_pair("SAMLResponse", &openssl::base64::encode_block(xml.as_bytes()));
+        body.append_pair("RelayState", "made-up").finish()
+    };
+    let (small, large) = (body(1), body(190_000));
+    let post = async |address: &str, body: &str| {
+        let request = TestRequest::post()
+            .uri("/connectors/university/saml/acs")
+            .peer_addr("10.0.0.1:40000".parse().unwrap())
+            .insert_header(("x-forwarded-for", address))
+            .insert_header(("content-type", "application/x-www-form-urlencoded"))
+            .set_payload(body.to_owned());
+        university.hub.send(request).await.status
+    };
+    let mut stored = 0;
+    for network in 0..250 {
+        let address = format!("203.0.113.{network}");
+        stored += usize::from(post(&address, &large).await == 303);
+    }
+    assert!((150..200).contains(&stored), "{stored} of 250 responses: half of the capacity");
+    let each = [post("198.51.100.7", &small).await, post("198.51.100.7", &small).await];
+    assert_eq!(each, [303, 303], "another network");
+    assert_eq!(post("198.51.100.7", &small).await, 429, "each counts sixteen times");
+    let browser = university.hub.browser();
+    let request = university.leave(&browser, &Authorize::by("bakery")).await;
+    let page = university.finish(&browser, &university.respond(&request, &[])).await;
+    page.consent().await.received();
 }
 
 #[actix_web::test]

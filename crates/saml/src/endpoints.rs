@@ -30,6 +30,9 @@ const MAX_FORM_BYTES: usize = MAX_ENCODED_BYTES + MAX_ENCODED_BYTES / 8;
 /// Each of these many bytes of a response, in base64, counts as one more response of its network:
 /// otherwise two networks could fill the store.
 const COUNTED_BYTES: usize = 16 << 10;
+/// While the messages take more than half of their capacity, a response counts as so many: to fill the
+/// other half, a flood needs so many times as many networks.
+const CROWDED_FACTOR: usize = 16;
 
 /// Handles `GET /connectors/{connector}/saml/request`: a page that posts the request of an attempt
 /// to the identity provider.
@@ -96,7 +99,10 @@ pub(crate) async fn receive_response(
     let Some((response, state)) = response.zip(state) else {
         return Err(Rejection::OutsideLogin(SAML_RESPONSE_MALFORMED));
     };
-    (0..response.len() / COUNTED_BYTES).try_for_each(|_| count())?;
+    let crowded = with_connector(&context, &connector, async |saml| Ok(saml.messages.is_crowded()));
+    let is_crowded = crowded.await.map_err(Rejection::OutsideLogin)?;
+    let factor = if is_crowded { CROWDED_FACTOR } else { 1 };
+    (1..factor * (1 + response.len() / COUNTED_BYTES)).try_for_each(|_| count())?;
     let text = decode_response(response).and_then(|bytes| response_text(&bytes));
     let text = text.map_err(|error| {
         tracing::info!(%connector, %error, "response refused before it was stored");

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::records::SAML_MESSAGE;
+use crate::records::{SAML_MESSAGE, SAML_MESSAGE_USAGE};
 use passerelle_connector::error::ConnectorError;
 use passerelle_connector::login_page_codes::LoginPageCodes;
 use passerelle_protocol::catalogue::ErrorCode;
@@ -73,6 +73,13 @@ impl StoredMessages {
         request.ok_or_else(|| {
             ConnectorError::new(ErrorCode::StateUnknown, "there is no request, or it has expired")
         })
+    }
+
+    /// Returns whether messages take more than half of their capacity.
+    pub fn is_crowded(&self) -> bool {
+        let Ok(store) = self.store.get() else { return false };
+        let (used, capacity) = (store.usage(SAML_MESSAGE), SAML_MESSAGE_USAGE);
+        used.records > capacity.records / 2 || used.bytes > capacity.bytes / 2
     }
 
     /// Stores a response for the attempt with this `state`, and returns its one-time code.
