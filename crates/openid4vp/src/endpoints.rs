@@ -43,9 +43,6 @@ const REQUEST_OBJECT: &str = "application/oauth-authz-req+jwt";
 
 /// Handles `GET /connectors/{connector}/wallet`: says what the wallet will be asked for, and links
 /// to it.
-///
-/// # Errors
-/// Returns the rejection to answer with.
 pub(crate) async fn show_page(
     context: RequestContext,
     path: web::Path<String>,
@@ -83,9 +80,6 @@ pub(crate) async fn show_page(
 }
 
 /// Handles `GET /connectors/{connector}/wallet/other-device`: shows the QR code.
-///
-/// # Errors
-/// Returns the rejection to answer with.
 pub(crate) async fn show_other_device(
     context: RequestContext,
     path: web::Path<String>,
@@ -96,9 +90,6 @@ pub(crate) async fn show_other_device(
 }
 
 /// Handles the code that the user typed.
-///
-/// # Errors
-/// Returns the rejection to answer with.
 pub(crate) async fn submit_code(
     context: RequestContext,
     path: web::Path<String>,
@@ -123,9 +114,6 @@ pub(crate) async fn submit_code(
 }
 
 /// Handles what the Digital Credentials API returned to the script of the page.
-///
-/// # Errors
-/// Returns the rejection to answer with.
 pub(crate) async fn submit_digital_credential(
     context: RequestContext,
     path: web::Path<String>,
@@ -175,9 +163,6 @@ async fn other_device_response(
 
 /// Handles `GET /connectors/{connector}/wallet/code`: the device with the wallet shows the code to
 /// type into the browser that began.
-///
-/// # Errors
-/// Returns the rejection to answer with.
 pub(crate) async fn show_code(
     context: RequestContext,
     path: web::Path<String>,
@@ -201,9 +186,6 @@ pub(crate) async fn show_code(
 }
 
 /// Handles `GET /api/v2/wallet/{connector}/{request}`.
-///
-/// # Errors
-/// Returns the rejection to answer with.
 pub(crate) async fn get_request(
     context: RequestContext,
     path: web::Path<(String, String)>,
@@ -213,9 +195,6 @@ pub(crate) async fn get_request(
 }
 
 /// Handles `POST /api/v2/wallet/{connector}/{request}` (`request_uri_method=post`).
-///
-/// # Errors
-/// Returns the rejection to answer with.
 pub(crate) async fn post_request(
     context: RequestContext,
     path: web::Path<(String, String)>,
@@ -245,9 +224,6 @@ async fn request_response(
 }
 
 /// Handles `POST /api/v2/wallet/{connector}/{request}/response` (OpenID4VP 1.0 §8.2).
-///
-/// # Errors
-/// Returns the rejection to answer with.
 pub(crate) async fn post_response(
     context: RequestContext,
     path: web::Path<(String, String)>,

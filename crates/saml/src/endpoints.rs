@@ -36,9 +36,6 @@ const CROWDED_FACTOR: usize = 16;
 
 /// Handles `GET /connectors/{connector}/saml/request`: a page that posts the request of an attempt
 /// to the identity provider.
-///
-/// # Errors
-/// Returns the rejection to answer with.
 pub(crate) async fn show_request(
     context: RequestContext,
     path: web::Path<String>,
@@ -71,9 +68,6 @@ pub(crate) async fn show_request(
 /// The browser sends no `SameSite=Lax` cookie with a POST from another site. So the response is
 /// stored, and continued by a GET, which has the cookie. Nothing of it is trusted here, and a
 /// response for no login is of no use.
-///
-/// # Errors
-/// Returns the rejection to answer with.
 pub(crate) async fn receive_response(
     context: RequestContext,
     path: web::Path<String>,
@@ -120,9 +114,6 @@ pub(crate) async fn receive_response(
 }
 
 /// Handles `GET /connectors/{connector}/saml/metadata`.
-///
-/// # Errors
-/// Returns the rejection to answer with.
 pub(crate) async fn show_metadata(
     context: RequestContext,
     path: web::Path<String>,

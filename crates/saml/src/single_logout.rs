@@ -207,9 +207,6 @@ fn refused(why: &dyn std::fmt::Display) -> ConnectorError {
 
 /// Handles `GET /connectors/{connector}/saml/logout`: a request of the identity provider, or its
 /// answer to one of the hub.
-///
-/// # Errors
-/// Returns the rejection to answer with.
 pub(crate) async fn receive_logout(
     context: RequestContext,
     path: web::Path<String>,
