@@ -28,9 +28,9 @@ pub enum IdentityProviderMetadataError {
     Signature(#[from] XmlSignatureError),
     #[error("it is neither an EntityDescriptor nor an EntitiesDescriptor")]
     NotMetadata,
-    #[error("it does not have the entity")]
+    #[error("it has no EntityDescriptor with this entityID")]
     UnknownEntity,
-    #[error("it has the entity twice")]
+    #[error("it has two EntityDescriptors with this entityID")]
     RepeatedEntity,
     #[error("a validUntil or cacheDuration is malformed")]
     Time,
@@ -68,7 +68,6 @@ pub struct IdentityProviderMetadata {
     pub single_sign_on: Vec<SamlEndpoint>,
     pub single_logout: Vec<SamlEndpoint>,
     pub wants_signed_requests: bool,
-    pub name_id_formats: Vec<String>,
     /// `shibmd:Scope`, without regular expressions, which are never matched.
     pub scopes: Vec<String>,
 }
@@ -141,7 +140,6 @@ pub fn find_identity_provider(
     }
     let wants_signed_requests =
         matches!(role.attribute("WantAuthnRequestsSigned"), Some("true" | "1"));
-    let formats = role.children_named(MD, "NameIDFormat").map(Element::text);
     Ok(IdentityProviderMetadata {
         entity_id: entity_id.to_owned(),
         valid_until,
@@ -151,9 +149,6 @@ pub fn find_identity_provider(
         single_sign_on,
         single_logout: endpoints(role, "SingleLogoutService").collect(),
         wants_signed_requests,
-        name_id_formats: formats
-            .map(|format| format.map(|format| format.trim_ascii().to_owned()))
-            .collect::<Result<_, _>>()?,
         scopes: scopes(entity, role)?,
     })
 }

@@ -16,7 +16,7 @@ use passerelle_protocol::ids::ConnectorId;
 use crate::time::parse_time;
 use crate::xml::{
     ContentDecryption, DSIG, Element, Limits, Untrusted, VerificationKey, Verified,
-    XmlDecryptionKey, XmlText, check_signature_positions,
+    XmlDecryptionKey, XmlText, check_signature_positions, decode_base64,
 };
 use crate::{ENTITY_FORMAT, SAML, SAMLP};
 
@@ -53,17 +53,11 @@ pub struct ExpectedResponse<'a> {
 /// # Errors
 /// `Encoding`.
 pub fn decode_response(encoded: &str) -> Result<Vec<u8>, ResponseError> {
-    use base64::Engine as _;
-    use base64::engine::general_purpose::STANDARD;
-    if encoded.len() > MAX_ENCODED_BYTES {
-        return Err(ResponseError::Encoding);
-    }
-    let encoded: Vec<u8> = encoded.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
-    STANDARD.decode(encoded).map_err(|_| ResponseError::Encoding)
+    decode_base64(encoded, MAX_ENCODED_BYTES).ok_or(ResponseError::Encoding)
 }
 
-/// Returns the text of a response whose form is not hopeless, before it is stored: anyone can send
-/// one.
+/// Returns the text of a response, before it is stored: anyone can send one, so it must be accepted
+/// XML with a `Response` as its root.
 ///
 /// # Errors
 /// `Xml`, `NotAResponse`.

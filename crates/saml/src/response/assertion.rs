@@ -34,12 +34,13 @@ pub struct Assertion {
     /// Must be accepted once.
     pub id: String,
     pub issued_at: Timestamp,
-    /// From when on the assertion is refused for its age.
+    /// From then on the assertion is refused for its age, so until then its ID must be stored:
+    /// `NotOnOrAfter` of its confirmation, and the clock tolerance.
     pub valid_until: Timestamp,
     pub name_id: Option<NameId>,
     pub authn_instant: Timestamp,
     pub session_index: Option<String>,
-    /// From when on its `SessionNotOnOrAfter` is refused.
+    /// `SessionNotOnOrAfter`, and the clock tolerance.
     pub session_ends_at: Option<Timestamp>,
     /// `AuthnContextClassRef`.
     pub authn_context: String,

@@ -126,8 +126,8 @@ async fn a_document_that_no_configured_key_signed_is_not_used() {
         ("another key in KeyInfo", with_key_info, "metadata_signers does not have"),
         ("changed", edit(&signed, &[("idp.example/sso", "evil.example/sso")]), "changed"),
         ("signed inside an aggregate", aggregate, "not signed"),
-        ("another entity", other, "does not have the entity"),
-        ("the entity twice", repeated, "has the entity twice"),
+        ("another entity", other, "has no EntityDescriptor with this entityID"),
+        ("the entity twice", repeated, "has two EntityDescriptors with this entityID"),
         ("old", old, "has passed"),
         ("without an end", without_end, "no validUntil"),
         ("valid too long", late, "no validUntil, or one later"),
@@ -263,5 +263,9 @@ async fn a_file_of_the_operator_is_used_until_its_end_and_calls_no_one() {
     assert_eq!(federation.server.request_count(), 0);
     std::fs::write(&path, provider().replace("idp.example/saml", "other.example/saml")).unwrap();
     let error = MetadataSource::new(&"idp".into(), &kind, &federation.context).err().unwrap();
-    assert!(error.message.contains("does not have the entity"), "{}", error.message);
+    assert!(
+        error.message.contains("has no EntityDescriptor with this entityID"),
+        "{}",
+        error.message
+    );
 }

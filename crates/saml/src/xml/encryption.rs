@@ -34,9 +34,11 @@ pub struct ContentDecryption<'a> {
 pub enum XmlDecryptionError {
     #[error("the encrypted element has another form than XML Encryption's")]
     Structure,
-    #[error("the key was not encrypted by RSA-OAEP")]
+    #[error("the content key is not encrypted by a form of RSA-OAEP that the hub accepts")]
     KeyTransport,
-    #[error("the content was not encrypted by AES-GCM")]
+    #[error(
+        "the content is not encrypted by AES-GCM; AES-CBC needs allow_cbc and a signed message"
+    )]
     ContentEncryption,
     #[error("it was encrypted to another key, or changed")]
     Undecryptable,
