@@ -2,7 +2,8 @@
 //! verified, how, and what of this a request may receive.
 //!
 //! Nothing is asserted that the hub does not know: by default only what the register confirmed, and
-//! of an identity provider what the operator lists, with the records that the hub verified. A request that demands more than is known gets no `verified_claims` instead of weaker ones.
+//! of an identity provider what the operator lists, with the records that the hub verified. A
+//! request that demands more than is known gets no `verified_claims` instead of weaker ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
