@@ -30,8 +30,8 @@ const MAX_FORM_BYTES: usize = MAX_ENCODED_BYTES + MAX_ENCODED_BYTES / 8;
 /// Each of these many bytes of a response, in base64, counts as one more response of its network:
 /// otherwise two networks could fill the store.
 const COUNTED_BYTES: usize = 16 << 10;
-/// While the messages take more than half of their capacity, a response counts as so many: to fill the
-/// other half, a flood needs so many times as many networks.
+/// While responses take more than half of their capacity, each counts as so many: to fill the other
+/// half, a flood needs so many times as many networks.
 const CROWDED_FACTOR: usize = 16;
 
 /// Handles `GET /connectors/{connector}/saml/request`: a page that posts the request of an attempt

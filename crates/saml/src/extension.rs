@@ -5,7 +5,10 @@ use passerelle_extension::Extension;
 use passerelle_localization::message_texts;
 use passerelle_web::endpoint::Endpoint;
 
-use super::records::{SAML_ASSERTION, SAML_ASSERTION_USAGE, SAML_MESSAGE, SAML_MESSAGE_USAGE};
+use super::records::{
+    SAML_ASSERTION, SAML_ASSERTION_USAGE, SAML_REQUEST, SAML_REQUEST_USAGE, SAML_RESPONSE,
+    SAML_RESPONSE_USAGE,
+};
 use super::{endpoints, error_codes, single_logout};
 
 /// The routes, pages, errors and records of SAML identity providers.
@@ -13,7 +16,8 @@ pub const EXTENSION: Extension = Extension {
     error_codes: error_codes::ALL,
     messages: message_texts!(),
     record_kinds: &[
-        (SAML_MESSAGE, |_| SAML_MESSAGE_USAGE),
+        (SAML_REQUEST, |_| SAML_REQUEST_USAGE),
+        (SAML_RESPONSE, |_| SAML_RESPONSE_USAGE),
         (SAML_ASSERTION, |_| SAML_ASSERTION_USAGE),
     ],
     endpoints: saml_endpoints,

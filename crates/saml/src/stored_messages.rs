@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::records::{SAML_MESSAGE, SAML_MESSAGE_USAGE};
+use crate::records::{SAML_REQUEST, SAML_RESPONSE, SAML_RESPONSE_USAGE};
 use passerelle_connector::error::ConnectorError;
 use passerelle_connector::login_page_codes::LoginPageCodes;
 use passerelle_protocol::catalogue::ErrorCode;
@@ -42,7 +42,7 @@ struct StoredResponse(#[serde(with = "passerelle_protocol::ids::stored_secret")]
 impl StoredMessages {
     /// Returns the messages of `connector`, kept in `store`.
     pub fn new(connector: &ConnectorId, store: LateStore, env: Env) -> Self {
-        let codes = LoginPageCodes::with_record_kind(SAML_MESSAGE, connector, store.clone());
+        let codes = LoginPageCodes::with_record_kind(SAML_RESPONSE, connector, store.clone());
         Self { connector: connector.clone(), store, codes, env }
     }
 
@@ -75,10 +75,10 @@ impl StoredMessages {
         })
     }
 
-    /// Returns whether messages take more than half of their capacity.
+    /// Returns whether responses take more than half of their capacity.
     pub fn is_crowded(&self) -> bool {
         let Ok(store) = self.store.get() else { return false };
-        let (used, capacity) = (store.usage(SAML_MESSAGE), SAML_MESSAGE_USAGE);
+        let (used, capacity) = (store.usage(SAML_RESPONSE), SAML_RESPONSE_USAGE);
         used.records > capacity.records / 2 || used.bytes > capacity.bytes / 2
     }
 
@@ -111,6 +111,6 @@ impl StoredMessages {
 
     fn request_key(&self, state: &str) -> RecordKey {
         let name = format!("saml post\n{}\n{state}", self.connector);
-        RecordKey { kind: SAML_MESSAGE, name: digest::sha256_base64url(&name).into() }
+        RecordKey { kind: SAML_REQUEST, name: digest::sha256_base64url(&name).into() }
     }
 }

@@ -199,7 +199,7 @@ mod tests {
             "/connectors/{connector}/saml/acs",
             "Y020601",
             "saml-send-title",
-            "saml_message",
+            "saml_response",
             "metadata_signers",
         ];
         for name in of_saml {

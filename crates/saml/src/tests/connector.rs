@@ -21,7 +21,7 @@ use passerelle_store::testing::store_conformance::ample_capacities;
 
 use crate::connector::SamlConnector;
 use crate::error_codes as codes;
-use crate::records::{SAML_ASSERTION, SAML_MESSAGE};
+use crate::records::{SAML_ASSERTION, SAML_REQUEST, SAML_RESPONSE};
 use crate::testing::fake_identity_provider::*;
 use crate::{KIND, SamlKind};
 
@@ -86,8 +86,10 @@ fn connectors(
 impl Bench {
     async fn with(more: &str) -> Self {
         let idp = FakeIdentityProvider::new();
-        let capacities = ample_capacities().with_records(SAML_MESSAGE, 10);
-        let store = store_with(capacities.with_records(SAML_ASSERTION, 10));
+        let kinds = [SAML_REQUEST, SAML_RESPONSE, SAML_ASSERTION];
+        let store = store_with(
+            kinds.iter().fold(ample_capacities(), |sum, kind| sum.with_records(kind, 10)),
+        );
         let (saml, connector) = connectors(1, &idp, &store, more);
         let redirect = saml.begin_login(request()).await.unwrap();
         let received = ReceivedRequest::from_redirect(&redirect.url, None);
