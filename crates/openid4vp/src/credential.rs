@@ -28,16 +28,6 @@ pub enum CredentialFormat {
     MsoMdoc,
 }
 
-impl CredentialFormat {
-    /// Returns the identifier.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::DcSdJwt => "dc+sd-jwt",
-            Self::MsoMdoc => "mso_mdoc",
-        }
-    }
-}
-
 /// How the request reached the wallet: what its answer must be bound to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RequestChannel<'a> {
@@ -192,7 +182,6 @@ pub struct StatusReference {
 /// checked yet: see [`super::status_list`].
 #[derive(Clone, PartialEq, Debug)]
 pub struct VerifiedCredential {
-    pub format: CredentialFormat,
     /// `vct`, or the document type.
     pub credential_type: String,
     /// The requested claims, and no others. For an mdoc: one object for each namespace.
@@ -200,8 +189,6 @@ pub struct VerifiedCredential {
     pub issuer: IssuerCertificate,
     pub validity: CredentialValidity,
     pub status: Option<StatusReference>,
-    /// SHA-256 JWK thumbprint of the holder's key, as base64url.
-    pub holder_key_thumbprint: String,
 }
 
 impl VerifiedCredential {

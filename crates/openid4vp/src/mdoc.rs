@@ -17,8 +17,7 @@ use serde_json::{Map, Value};
 use super::cbor::{CborError, embedded_cbor, encode_cbor, encoded_cbor_item, member, parse_cbor};
 use super::claims_path::{PathComponent, select_claims};
 use super::credential::{
-    CredentialFormat, CredentialValidity, DisclosedClaims, PresentationExpectations,
-    VerifiedCredential,
+    CredentialValidity, DisclosedClaims, PresentationExpectations, VerifiedCredential,
 };
 use super::presentation_error::PresentationError;
 use super::trust::{CertificatePurpose, IssuerCertificate};
@@ -90,13 +89,11 @@ fn verify_document(
     }
     expected.credential.check_claims(&claims)?;
     Ok(VerifiedCredential {
-        format: CredentialFormat::MsoMdoc,
         credential_type: object.doc_type,
         claims: select_claims(&claims, requested),
         issuer,
         validity,
         status: object.status,
-        holder_key_thumbprint: object.device_key.thumbprint().to_owned(),
     })
 }
 

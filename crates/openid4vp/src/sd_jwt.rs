@@ -11,8 +11,8 @@ use serde_json::{Map, Value};
 
 use super::claims_path::{PathComponent, select_claims};
 use super::credential::{
-    CredentialFormat, CredentialValidity, DisclosedClaims, PresentationExpectations,
-    StatusReference, VerifiedCredential,
+    CredentialValidity, DisclosedClaims, PresentationExpectations, StatusReference,
+    VerifiedCredential,
 };
 use super::presentation_error::PresentationError;
 use super::signature::{HolderKey, UnverifiedJws};
@@ -95,13 +95,11 @@ pub fn verify_sd_jwt_presentation(
     }
     expected.credential.check_claims(&claims)?;
     Ok(VerifiedCredential {
-        format: CredentialFormat::DcSdJwt,
         credential_type,
         claims: select_claims(&claims, requested),
         issuer,
         validity,
         status: status_reference(&claims)?,
-        holder_key_thumbprint: holder_key.thumbprint().to_owned(),
     })
 }
 

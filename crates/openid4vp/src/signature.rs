@@ -88,7 +88,6 @@ impl CredentialAlg {
 pub struct HolderKey {
     alg: CredentialAlg,
     jwk: Jwk,
-    thumbprint: String,
 }
 
 impl HolderKey {
@@ -111,22 +110,15 @@ impl HolderKey {
             return None;
         }
         let (x, y) = (digest::base64url(x), digest::base64url(y));
-        // RFC 7638 §3: the required members in lexicographic order.
-        let canonical = format!(r#"{{"crv":"{}","kty":"EC","x":"{x}","y":"{y}"}}"#, alg.curve());
         let members = json!({ "kty": "EC", "crv": alg.curve(), "x": x, "y": y });
         let jwk = Jwk::from_map(members.as_object()?.clone()).ok()?;
         alg.jose().verifier_from_jwk(&jwk).ok()?;
-        Some(Self { alg, jwk, thumbprint: digest::sha256_base64url(&canonical) })
+        Some(Self { alg, jwk })
     }
 
     /// Returns the algorithm that the curve of the key allows.
     pub const fn alg(&self) -> CredentialAlg {
         self.alg
-    }
-
-    /// Returns the SHA-256 JWK thumbprint (RFC 7638), as base64url.
-    pub fn thumbprint(&self) -> &str {
-        &self.thumbprint
     }
 
     /// Verifies a signature of this key.
@@ -213,22 +205,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-
-    /// RFC 7638 has an RSA example only; this is the key of OpenID4VP 1.0 appendix B.2.6.1.
-    #[test]
-    fn the_thumbprint_of_the_standards_example_is_right() {
-        let jwk = json!({
-            "kty": "EC", "crv": "P-256", "use": "sig", "kid": "1",
-            "x": "DxiH5Q4Yx3UrukE2lWCErq8N8bqC9CHLLrAwLz5BmE0",
-            "y": "XtLM4-3h5o3HUH0MHVJV0kyq0iBlrBwlh8qEDMZ4-Pc",
-        });
-        let key = HolderKey::from_jwk(jwk.as_object().unwrap()).unwrap();
-        let hex = |bytes: Vec<u8>| bytes.iter().map(|b| format!("{b:02x}")).collect::<String>();
-        assert_eq!(
-            hex(digest::from_base64url(key.thumbprint()).unwrap()),
-            "4283ec927ae0f208daaa2d026a814f2b22dca52cf85ffa8f3f8626c6bd669047"
-        );
-    }
 
     proptest! {
         #[test]

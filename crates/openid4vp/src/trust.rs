@@ -82,14 +82,9 @@ pub struct IssuerCertificate {
     pub organization: Option<String>,
     /// `C` of the subject: two letters (RFC 5280 appendix A.1, `X520countryName`).
     pub country: Option<String>,
-    /// Key identifiers of the authorities on its path, as base64url: what `trusted_authorities` of
-    /// type `aki` is compared with.
-    pub authority_key_identifiers: Vec<String>,
     /// SHA-256 of the certificate, as base64url.
     pub fingerprint: String,
     pub anchor_subject: String,
-    /// SHA-256 of the trust anchor, as base64url.
-    pub anchor_fingerprint: String,
     pub not_before: Timestamp,
     pub not_after: Timestamp,
 }
@@ -386,22 +381,14 @@ fn check_key_usage(
 
 fn describe_path(path: &[X509]) -> Option<IssuerCertificate> {
     let (leaf, anchor) = (path.first()?, path.last()?);
-    let fingerprint = |certificate: &X509| {
-        certificate.digest(MessageDigest::sha256()).ok().map(|hash| digest::base64url(&hash))
-    };
-    let identifiers = path.iter().filter_map(|certificate| certificate.authority_key_id());
     Some(IssuerCertificate {
         subject: format_name(leaf.subject_name()),
         organization: attribute(leaf.subject_name(), Nid::ORGANIZATIONNAME),
         country: attribute(leaf.subject_name(), Nid::COUNTRYNAME).filter(|country| {
             country.len() == 2 && country.bytes().all(|letter| letter.is_ascii_uppercase())
         }),
-        authority_key_identifiers: identifiers
-            .map(|identifier| digest::base64url(identifier.as_slice()))
-            .collect(),
-        fingerprint: fingerprint(leaf)?,
+        fingerprint: digest::base64url(&leaf.digest(MessageDigest::sha256()).ok()?),
         anchor_subject: format_name(anchor.subject_name()),
-        anchor_fingerprint: fingerprint(anchor)?,
         not_before: certificate_expiry::timestamp(leaf.not_before())?,
         not_after: certificate_expiry::timestamp(leaf.not_after())?,
     })

@@ -132,23 +132,19 @@ fn the_address_of_an_mdoc_is_of_one_source() {
 fn claims_of_mdoc(file: &CredentialSettings, elements: &Value) -> Value {
     let namespaces = json!({ PID_NAMESPACE: elements, "another.namespace": { "sex": 1 } });
     let credential = VerifiedCredential {
-        format: CredentialFormat::MsoMdoc,
         credential_type: PID_NAMESPACE.into(),
         claims: namespaces.as_object().unwrap().clone(),
         issuer: IssuerCertificate {
             organization: None,
             country: None,
             subject: String::new(),
-            authority_key_identifiers: Vec::new(),
             fingerprint: String::new(),
             anchor_subject: String::new(),
-            anchor_fingerprint: String::new(),
             not_before: Timestamp::default(),
             not_after: Timestamp::default(),
         },
         validity: CredentialValidity::default(),
         status: None,
-        holder_key_thumbprint: String::new(),
     };
     Value::Object(CredentialQuery::from(file).normalize_claims(credential))
 }

@@ -4,7 +4,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::credential::{ExpectedCredential, RequestChannel, VerificationPolicy};
+use crate::credential::{CredentialFormat, ExpectedCredential, RequestChannel, VerificationPolicy};
 use crate::trust::TrustAnchors;
 use passerelle_protocol::env::Timestamp;
 
