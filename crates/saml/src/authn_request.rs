@@ -2,15 +2,12 @@
 
 use std::fmt::Write as _;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use passerelle_protocol::env::Timestamp;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::signed_document::{UnsignedDocument, XmlSigningError};
 use crate::time::format_time;
-use crate::xml::{SignatureAlgorithm, escape_attribute};
+use crate::xml::escape_attribute;
 use crate::{ENTITY_FORMAT, HTTP_POST, SAML, SAMLP, TRANSIENT};
 
 /// How the class of the authentication must compare with the requested ones (SAML V2.0 Core
@@ -115,20 +112,4 @@ impl AuthnRequest<'_> {
         }
         xml.push_str("</samlp:Scoping>");
     }
-
-    /// Prepares the signature of a request by POST; the form has the signed document in base64.
-    ///
-    /// # Errors
-    /// Any [`XmlSigningError`].
-    pub fn to_signed_post(
-        &self,
-        algorithm: SignatureAlgorithm,
-    ) -> Result<UnsignedDocument, XmlSigningError> {
-        UnsignedDocument::new(&self.to_xml(), algorithm)
-    }
-}
-
-/// Returns a document as the field `SAMLRequest` of a form.
-pub fn encode_post(xml: &str) -> String {
-    STANDARD.encode(xml)
 }

@@ -4,6 +4,8 @@
 //! browser continues at the hub's callback (`endpoints`). It is checked there, after the
 //! cookie.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use std::any::Any;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +14,7 @@ use async_trait::async_trait;
 use url::Url;
 
 use crate::authentication::{AuthenticationRules, out_of_scope_rows};
-use crate::authn_request::{AuthnRequest, encode_post};
+use crate::authn_request::AuthnRequest;
 use crate::error_codes::{SAML_METADATA, SAML_REPLAYED};
 use crate::metadata::{IdentityProviderMetadata, SamlEndpoint};
 use crate::metadata_source::MetadataSource;
@@ -23,6 +25,7 @@ use crate::response::{Assertion, ExpectedResponse, ResponseError, check_response
 use crate::saml_service_provider::SamlServiceProvider;
 use crate::service_provider_keys::{REQUEST_ALGORITHM, ServiceProviderKeys};
 use crate::settings::{SamlBinding, SamlKind};
+use crate::signed_document::UnsignedDocument;
 use crate::stored_messages::{PostedRequest, StoredMessages};
 use crate::xml::XmlSignatureError;
 use passerelle_connector::diagnostic::{CheckDiagnostic, DiagnosisContext, SampleVerification};
@@ -174,7 +177,8 @@ impl SamlConnector {
             }
             SamlBinding::Post => {
                 let xml = if is_signed {
-                    let unsigned = authn_request.to_signed_post(REQUEST_ALGORITHM);
+                    let unsigned =
+                        UnsignedDocument::new(&authn_request.to_xml(), REQUEST_ALGORITHM);
                     let unsigned = unsigned.map_err(|error| internal(error.to_string()))?;
                     let signature = self.keys.sign(unsigned.signing_input(), now).await?;
                     unsigned.with_signature(&signature)
@@ -182,7 +186,7 @@ impl SamlConnector {
                     authn_request.to_xml()
                 };
                 let action = authn_request.destination.to_owned();
-                let posted = PostedRequest { action, saml_request: encode_post(&xml) };
+                let posted = PostedRequest { action, saml_request: STANDARD.encode(&xml) };
                 self.messages.store_request(&request.state, &posted).await?;
                 let path = format!("/connectors/{}/saml/request", self.id);
                 let mut url = hub_page::hub_page_url(request, &self.id, &path)?;

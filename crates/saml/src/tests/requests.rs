@@ -71,18 +71,6 @@ fn a_request_says_what_was_asked_and_nothing_else() {
 }
 
 #[test]
-fn a_signed_request_by_post_verifies() {
-    let key = &KEYS.provider;
-    let unsigned = request().to_signed_post(key.algorithm).unwrap();
-    let signature = key.algorithm.sign(&key.private, unsigned.signing_input()).unwrap();
-    let xml =
-        XmlText::read(unsigned.with_signature(&signature).as_bytes(), Limits::RESPONSE).unwrap();
-    let document = xml.parse().unwrap();
-    let verified = document.root().verify_signature(&[key.verification_key()]).unwrap();
-    assert_eq!(verified.parse().unwrap().root().attribute("ID"), Some("_r1"));
-}
-
-#[test]
 fn a_redirect_is_signed_over_its_parameters_in_their_order() {
     let key = &KEYS.provider;
     let location = Url::parse("https://idp.example/sso?tenant=a").unwrap();
