@@ -22,6 +22,7 @@ use passerelle_store::testing::store_conformance::ample_capacities;
 use crate::connector::SamlConnector;
 use crate::error_codes as codes;
 use crate::records::{SAML_ASSERTION, SAML_REQUEST, SAML_RESPONSE};
+use crate::stored_messages::PostedRequest;
 use crate::testing::fake_identity_provider::*;
 use crate::{KIND, SamlKind};
 
@@ -303,4 +304,17 @@ async fn a_sample_with_two_authentications_is_refused_by_the_name_of_the_element
     let [finding] = &verified.diagnostics[..] else { panic!("{:?}", verified.diagnostics) };
     assert!(finding.message.contains("AuthnStatement, or several"), "{finding:?}");
     assert!(verified.claims.is_none());
+}
+
+#[tokio::test]
+async fn a_flood_of_begun_logins_takes_no_room_of_responses() {
+    let messages = &Bench::with("").await.saml.messages;
+    let posted = PostedRequest { action: "https://idp.example".into(), saml_request: "r".into() };
+    let mut is_full = false;
+    for login in 0..11 {
+        is_full = messages.store_request(&format!("state-{login}"), &posted).await.is_err();
+    }
+    assert!(is_full, "ten requests have room");
+    assert!(!messages.is_crowded());
+    messages.store_response("state-0", "<r/>".to_owned()).await.unwrap();
 }
