@@ -87,7 +87,7 @@ pub(super) async fn identify_user(
         session: None,
         mail: None,
     };
-    mail_step::remember_address(services, login, &user, register_address.as_deref()).await;
+    mail_step::store_verified_address(services, login, &user, register_address.as_deref()).await;
     user.mail = mail_step::mail_requirement(services, login, &user, register_address).await?;
     Ok(user)
 }

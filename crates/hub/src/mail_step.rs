@@ -31,7 +31,7 @@ pub(super) fn is_required(
 /// (`register_address`): whether this login asks for a code or not, so that a thief of the account
 /// who changes the address later gains nothing. Makes the same call whether one is stored or not, so
 /// that the time does not reveal it. A failure does not end the login.
-pub(super) async fn remember_address(
+pub(super) async fn store_verified_address(
     services: &LoginServices,
     login: &Login,
     user: &IdentifiedUser,

@@ -11,7 +11,7 @@ use passerelle_web::hub::Hub;
 use passerelle_web::theme::{FooterLink, LinkPurpose};
 
 use super::settings::{self, PublicPagesConfig};
-use super::state::{FirstSights, PublicPages};
+use super::state::{FeedEntryTimes, PublicPages};
 use super::{statements, status};
 
 const STATUS_PATH: &str = "/status";
@@ -89,7 +89,7 @@ fn start(context: &ExtensionContext<'_>) -> StartedExtension {
     let state = PublicPages {
         config: config.clone(),
         retention: context.retention.clone(),
-        first_sights: FirstSights::default(),
+        feed_entry_times: FeedEntryTimes::default(),
     };
     StartedExtension { state: Some(Arc::new(state)), ..StartedExtension::default() }
 }

@@ -12,15 +12,15 @@ use passerelle_protocol::ids::ClientId;
 pub(crate) struct PublicPages {
     pub config: PublicPagesConfig,
     pub retention: RetentionPeriods,
-    pub first_sights: FirstSights,
+    pub feed_entry_times: FeedEntryTimes,
 }
 
 /// When this hub first saw each entry of its feeds, as far as it was asked: of the feed of all, or of
 /// one service provider.
 #[derive(Default)]
-pub(crate) struct FirstSights(Mutex<BTreeMap<Option<ClientId>, BTreeMap<String, Timestamp>>>);
+pub(crate) struct FeedEntryTimes(Mutex<BTreeMap<Option<ClientId>, BTreeMap<String, Timestamp>>>);
 
-impl FirstSights {
+impl FeedEntryTimes {
     /// Records that the feed has these entries at `now`, and returns since when it has each one.
     /// Forgets the others.
     pub(crate) fn record(
@@ -47,11 +47,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_entry_is_known_since_its_first_sight_and_that_of_a_service_is_its_own() {
-        let (sights, service) = (FirstSights::default(), ClientId::from("library"));
+    fn an_entry_has_the_time_of_its_first_sight_and_that_of_a_service_its_own() {
+        let (times, service) = (FeedEntryTimes::default(), ClientId::from("library"));
         let record = |service, entries: &[&str], seconds| {
             let entries = entries.iter().map(|entry| (*entry).to_owned());
-            let since = sights.record(service, entries, Timestamp::from_seconds(seconds));
+            let since = times.record(service, entries, Timestamp::from_seconds(seconds));
             since.into_iter().map(Timestamp::seconds).collect::<Vec<_>>()
         };
         assert_eq!(record(None, &["a"], 1), [1]);

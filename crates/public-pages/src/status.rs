@@ -238,10 +238,13 @@ pub(crate) async fn serve_feed(context: RequestContext) -> Result<HttpResponse, 
     let pages = context.hub.extension::<PublicPages>();
     let since = pages.map_or_else(Vec::new, |pages| {
         let known = drafts.iter().map(|draft| draft.fragment.clone());
-        pages.first_sights.record(status.service.as_ref(), known, status.now)
+        pages.feed_entry_times.record(status.service.as_ref(), known, status.now)
     });
-    let entries: Vec<FeedEntry> =
-        drafts.into_iter().zip(since).map(|(draft, since)| draft.seen(since, status.now)).collect();
+    let entries: Vec<FeedEntry> = drafts
+        .into_iter()
+        .zip(since)
+        .map(|(draft, since)| draft.into_entry(since, status.now))
+        .collect();
     let feed = StatusFeed {
         base_url,
         query,
@@ -275,7 +278,7 @@ struct EntryDraft<'s> {
 impl EntryDraft<'_> {
     /// Returns the entry, first seen at `since`. Each time that an identity provider fails is an
     /// entry of its own.
-    fn seen(self, since: Timestamp, now: Timestamp) -> FeedEntry {
+    fn into_entry(self, since: Timestamp, now: Timestamp) -> FeedEntry {
         let Self { fragment, title, announced } = self;
         let Some((validity, text)) = announced else {
             let fragment = format!("{fragment}-{}", since.seconds());
