@@ -131,12 +131,13 @@ fn reuse_request(
 
 /// Returns the authentication that a session records.
 pub(super) fn session_authentication(session: &Session) -> Authentication {
-    let login = session.login.clone();
+    let login = &session.login;
+    let (connector, subject) = (login.connector.clone(), login.upstream_subject.clone());
     Authentication {
         auth_time: login.auth_time,
         session_ends_at: login.session_ends_at,
-        electronic_records: login.electronic_records,
-        session_hint: login.session_hint,
-        ..Authentication::new(login.connector, login.upstream_subject, login.level)
+        electronic_records: login.electronic_records.clone(),
+        session_hint: login.session_hint.clone(),
+        ..Authentication::new(connector, subject, login.level)
     }
 }

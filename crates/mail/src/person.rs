@@ -48,19 +48,21 @@ pub(crate) struct StoredAddress {
 impl MailPerson {
     /// Returns the address that is stored and not expired.
     pub(crate) fn address(&self, now: Timestamp) -> Option<&str> {
-        let stored = self.address.as_ref().filter(|stored| stored.expires_at > now)?;
-        Some(&stored.address)
+        self.stored_address(now).map(|stored| stored.address.as_str())
+    }
+
+    fn stored_address(&self, now: Timestamp) -> Option<&StoredAddress> {
+        self.address.as_ref().filter(|stored| stored.expires_at > now)
     }
 
     /// Stores the first address, or postpones the expiry of the same one, once a day: most logins
     /// then write nothing. Another one stays: a thief of the account at the identity provider must
     /// not replace it.
     pub(crate) fn store_address(&mut self, address: &str, expires_at: Timestamp, now: Timestamp) {
-        let stored = self.address.as_ref().filter(|stored| stored.expires_at > now);
         let is_due = |stored: &StoredAddress| {
             stored.address == address && expires_at.since(stored.expires_at) >= DAY
         };
-        if stored.is_none_or(is_due) {
+        if self.stored_address(now).is_none_or(is_due) {
             self.address = Some(StoredAddress { address: address.to_owned(), expires_at });
         }
     }
