@@ -115,8 +115,8 @@ events! {
         "The login ended on a page that states the reason.";
     StepRefused "step_refused" [sp idp code login support_id]
         "A step did not fit the login, or came from another browser; the login goes on.";
-    TokenIssued "token_issued" [sp sub level session support_id]
-        "A code was redeemed for an access token and an ID token.";
+    TokenIssued "token_issued" [sp sub level session verified_claims support_id]
+        "A code was redeemed for an access token and an ID token, with the claims of `verified_claims` as verified.";
     TokenRefused "token_refused" [sp dp code]
         "A request for a token was refused.";
     UserinfoReleased "userinfo_released" [sp sub level verified_claims support_id]

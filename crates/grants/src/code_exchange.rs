@@ -67,7 +67,7 @@ impl CodeExchange {
         // The user signed out, or the code was replayed, meanwhile; a replay has its own log line.
         let access_token = stored.ok_or(ErrorCode::CodeRevoked)?;
         let refresh_token = Box::pin(self.refresh_tokens.issue(client, &record, issued)).await?;
-        self.tokens.record_access_token(&record.token, Some(session));
+        self.tokens.record_access_token(&record.token, Some(&record.id_token));
         self.core.record_client_use(client_id);
         let IssuedAccessToken { value, lifetime } = access_token;
         Ok(TokenResponse::new(value, lifetime.as_secs(), id_token, &record.token.scopes)

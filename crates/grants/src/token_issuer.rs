@@ -11,7 +11,7 @@ use super::records::{IdTokenRecord, TokenRecord, new_record, released_claims, to
 use super::response_signer::{JwtKind, ResponseEncryption, ResponseSigner};
 use super::{HubCore, TokenLifetimesByRules};
 use passerelle_audit::{Event, EventKind};
-use passerelle_federation::{ServiceProvider, assurance};
+use passerelle_federation::{ServiceProvider, assurance, verified_claim_names};
 use passerelle_jose::encrypt::JweMark;
 use passerelle_jose::jwt_signer::IdTokenClaims;
 use passerelle_protocol::catalogue::ErrorCode;
@@ -94,13 +94,19 @@ impl TokenIssuer {
         Ok(self.store.remove(&token_key(&token.value)).await?)
     }
 
-    /// Counts an access token that is sent, and records it in the audit log; `session` is that of
-    /// its login.
-    pub(crate) fn record_access_token(&self, token: &TokenRecord, session: Option<&Family>) {
+    /// Counts an access token that is sent, and records it in the audit log with the ID token that is
+    /// sent with it.
+    pub(crate) fn record_access_token(
+        &self,
+        token: &TokenRecord,
+        id_token: Option<&IdTokenRecord>,
+    ) {
         self.core.metrics.record_issued_token("access_token");
         self.core.audit.record(|| {
             let event = event_for_token(EventKind::TokenIssued, token).level(token.level);
-            session.into_iter().fold(event, |event, session| event.session(&session.0))
+            let Some(id_token) = id_token else { return event };
+            let names = verified_claim_names(&id_token.claims);
+            event.session(&id_token.session.0).verified_claims(names)
         });
     }
 

@@ -22,7 +22,7 @@ async fn responses(hub: &TestHub, received: &Received) -> (Map<String, Value>, V
 
 #[actix_web::test]
 async fn verified_claims_are_released_only_where_they_were_requested() {
-    let hub = hub_with(RULES).await;
+    let hub = hub_with(&format!("[audit]\nsink = \"file\"\n{RULES}")).await;
     let verification = json!({ "trust_framework": null, "time": null, "evidence": null });
     for response in ["userinfo", "id_token"] {
         let request = asking(response, &verification, &json!({ "family_name": null }));
@@ -42,6 +42,11 @@ async fn verified_claims_are_released_only_where_they_were_requested() {
         });
         assert_eq!(with["verified_claims"], expected, "{response}");
         assert!(without.get("verified_claims").is_none(), "{response}");
+        for (event, of) in [("token_issued", "id_token"), ("userinfo_released", "userinfo")] {
+            let line = hub.audit_lines().into_iter().rfind(|line| line["event"] == event).unwrap();
+            let names = (of == response).then(|| json!(["family_name"]));
+            assert_eq!(line.get("verified_claims"), names.as_ref(), "{event}: {response}");
+        }
         // No scope and no plain request asked for it.
         assert!(userinfo.get("family_name").is_none() && id_token.get("family_name").is_none());
     }
