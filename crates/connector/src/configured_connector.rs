@@ -62,7 +62,7 @@ impl ConfiguredConnector {
             proves_identity: self.proves_identity(),
             backchannel_logout: self.kind.accepts_backchannel_logout(),
             posted_callbacks: self.kind.accepts_posted_callbacks(),
-            electronic_records: self.kind.electronic_records(),
+            electronic_record_types: self.kind.electronic_record_types(),
             forwarded_params: self.kind.forwarded_params(),
             addresses: self.kind.addresses().into_iter().map(str::to_owned).collect(),
             is_probed: file.probe,

@@ -60,7 +60,7 @@ pub trait KindSettings: Any + fmt::Debug + Send + Sync {
 
     /// Returns the types of the records that the hub verifies in a login
     /// ([`ElectronicRecord`](passerelle_federation::login::upstream::ElectronicRecord)).
-    fn electronic_records(&self) -> Vec<String> {
+    fn electronic_record_types(&self) -> Vec<String> {
         Vec::new()
     }
 

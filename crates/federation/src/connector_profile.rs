@@ -59,7 +59,7 @@ pub struct ConnectorProfile {
     /// True if its responses may arrive by POST.
     pub posted_callbacks: bool,
     /// Types of the electronic records that the hub verifies in its logins.
-    pub electronic_records: Vec<String>,
+    pub electronic_record_types: Vec<String>,
     /// Further parameters that it gets from service providers.
     pub forwarded_params: ForwardedParams,
     /// The addresses of the identity provider that its file names.

@@ -148,14 +148,15 @@ impl Federation {
         let rules = self.verified_claims.as_deref()?;
         let grantable = self.openid_scopes.all_claim_names();
         let listed = || rules.connectors.iter().filter(|(_, claims)| !claims.is_empty());
-        let (verified, electronic_records): (BTreeSet<Claim>, BTreeSet<String>) = match source {
+        let (verified, electronic_record_types): (BTreeSet<Claim>, BTreeSet<String>) = match source
+        {
             IdentitySource::Register => {
                 (REGISTER_CLAIMS.into(), [rules.electronic_record.clone()].into())
             }
             IdentitySource::Provider => {
                 let profiles = listed().filter_map(|(id, _)| self.connector(id));
-                let records = profiles.flat_map(|profile| profile.electronic_records.clone());
-                (listed().flat_map(|(_, claims)| claims.clone()).collect(), records.collect())
+                let types = profiles.flat_map(|profile| profile.electronic_record_types.clone());
+                (listed().flat_map(|(_, claims)| claims.clone()).collect(), types.collect())
             }
         };
         let claims: Vec<&'static str> = verified
@@ -166,7 +167,7 @@ impl Federation {
         (!claims.is_empty()).then(|| VerifiedClaimsSupport {
             trust_framework: rules.trust_framework.clone(),
             claims,
-            electronic_records,
+            electronic_record_types,
         })
     }
 

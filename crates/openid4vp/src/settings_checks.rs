@@ -54,7 +54,7 @@ impl KindSettings for Openid4vpKind {
         true
     }
 
-    fn electronic_records(&self) -> Vec<String> {
+    fn electronic_record_types(&self) -> Vec<String> {
         self.credentials.iter().flat_map(|credential| credential.types.clone()).collect()
     }
 

@@ -58,18 +58,18 @@ pub struct VerifiedClaimsSupport {
     /// At least one.
     pub claims: Vec<&'static str>,
     /// Types of the electronic records that are evidence.
-    pub electronic_records: BTreeSet<String>,
+    pub electronic_record_types: BTreeSet<String>,
 }
 
 impl VerifiedClaimsSupport {
     fn metadata(&self) -> Value {
-        let records = Some(&self.electronic_records).filter(|records| !records.is_empty());
+        let types = Some(&self.electronic_record_types).filter(|types| !types.is_empty());
         json!({
             "verified_claims_supported": true,
             "trust_frameworks_supported": [self.trust_framework],
             "claims_in_verified_claims_supported": self.claims,
-            "evidence_supported": records.map(|_| ["electronic_record"]),
-            "electronic_records_supported": records,
+            "evidence_supported": types.map(|_| ["electronic_record"]),
+            "electronic_records_supported": types,
         })
     }
 }

@@ -70,7 +70,7 @@ pub fn connector_profile(levels: Levels) -> ConnectorProfile {
         proves_identity: true,
         backchannel_logout: false,
         posted_callbacks: false,
-        electronic_records: Vec::new(),
+        electronic_record_types: Vec::new(),
         addresses: Vec::new(),
         is_probed: true,
         redirects_per_minute: None,

@@ -328,9 +328,9 @@ fn discovery_announces_the_records_of_listed_connectors() {
         let (lowest, highest) = (Level::Eidas1, Level::Eidas3);
         let profiles =
             [("wallet", "urn:eudi:pid:1"), ("other", "urn:other:1")].map(|(id, record)| {
-                let electronic_records = vec![record.to_owned()];
+                let electronic_record_types = vec![record.to_owned()];
                 let profile = connector_profile(Levels { lowest, highest });
-                (id.into(), Arc::new(ConnectorProfile { electronic_records, ..profile }))
+                (id.into(), Arc::new(ConnectorProfile { electronic_record_types, ..profile }))
             });
         let mut federation =
             Federation::new([], ScopeTable::default(), UnavailableDisplay::Disabled)
@@ -340,7 +340,7 @@ fn discovery_announces_the_records_of_listed_connectors() {
             connectors.map(|(id, claims)| (id.into(), claims.iter().copied().collect()));
         federation.verified_claims =
             Some(Arc::new(VerifiedClaimsRules { connectors: connectors.into(), ..rules() }));
-        federation.verified_claims_support(source).unwrap().electronic_records
+        federation.verified_claims_support(source).unwrap().electronic_record_types
     };
     let listed: &[Claim] = &[Claim::FamilyName];
     let wallet = records([("wallet", listed), ("other", &[])], IdentitySource::Provider);
